@@ -5,6 +5,8 @@ FRESH_EXAMPLES ?= 1
 MARKS := not network and not benchmark and not audit
 NETWORK := scripts/network
 REPRODUCE = @PYTHONPATH=scripts:studies:tests/benchmarks:tests/reference OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m reproduce $(if $(QUICK),--quick) $(ARGS)
+# Compiled modules are kept, whatever the caller's environment says: every worker, container and command would compile the library and the tests anew.
+unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test differential lint types store docs images network-up network-test network-down network-logs benchmark reproduce audit advisories lock clean
 
@@ -18,7 +20,7 @@ demo: setup ## Private naive Bayes over five hospitals, embedded; writes a repor
 	@$(PYTHON_BIN) -m fedbayes.client demo
 
 test: setup ## Run all tests but those of the dev network, the benchmarks and the audits
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest -n auto -m "$(MARKS)" $(ARGS)
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest -n auto --dist worksteal -m "$(MARKS)" $(ARGS)
 
 lint: setup ## Check style (ruff) and the layers of the packages (import-linter)
 	@.venv/bin/ruff check .
@@ -62,7 +64,7 @@ reproduce-%: setup
 	$(REPRODUCE) $*
 
 audit: setup ## Gather long evidence, which make test leaves out
-	@FRESH_EXAMPLES=$(FRESH_EXAMPLES) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -n auto -m audit $(ARGS)
+	@FRESH_EXAMPLES=$(FRESH_EXAMPLES) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -n auto --dist worksteal -m audit $(ARGS)
 
 advisories: setup ## Ask for known vulnerabilities of the images' Python dependencies (pip-audit; needs a package index)
 	@scripts/advisories

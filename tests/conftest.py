@@ -30,6 +30,8 @@ if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usa
 
 DATA = Path(os.environ.get("FEDBAYES_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 METHODS = {folder.name for folder in (Path(__file__).resolve().parents[1] / "algorithms").iterdir()}
+SELDOM = (20_000, 50, 50)
+"""Objects of a generation after which a search for garbage follows; Python's own 700, 10 and 10 cost 2 % of the tests' time."""
 HISTORY = ("results", "runs", "tasks")
 NO_PROMISE = not_private("a toy of the tests makes no statement")
 
@@ -125,9 +127,10 @@ def _spread(cases: int) -> list[int]:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the tests themselves, which live until the end, out of every search for garbage."""
+    """Keep the tests themselves, which live until the end, out of every search for garbage, and search seldom: tests make many objects and few cycles."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*SELDOM)
 
 
 @pytest.fixture(autouse=True, scope="session")

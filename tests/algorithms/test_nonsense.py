@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -45,6 +46,7 @@ BASES = {
 }
 
 
+@cache
 def people(seed):
     generator = np.random.default_rng(seed)
     return pd.DataFrame(
@@ -63,7 +65,7 @@ def people(seed):
 
 
 def client(algorithm):
-    tables = [people(seed) for seed in range(3)]
+    tables = [people(seed).copy() for seed in range(3)]
     if algorithm in ("scalar_product", "vertibayes", "verticox", "bayesian_ensemble"):
         parts = (["id", "time", "event", "a"], ["id", "x", "b"], ["id", "y", "z", "class"])
         tables = [people(0)[part] for part in parts] + [pd.DataFrame()]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from one_process import OneProcess
 
 from fedbayes.client.pages import sequence
 
@@ -28,7 +29,7 @@ def test_every_method_has_its_picture() -> None:
 
 @pytest.mark.parametrize("method", SCRIPT["TASKS"])
 def test_picture_and_table_are_those_of_the_rounds_that_run(method: str) -> None:
-    federation = SCRIPT["ran"](method)
+    federation = SCRIPT["ran"](method, OneProcess)
     picture = (ROOT / f"docs/protocols/{method}.svg").read_text(encoding="utf-8")
     assert sequence.svg(federation, SCRIPT["TASKS"][method][0]) == picture, "run scripts/diagrams"
     page = SCRIPT["PAGE"].read_text(encoding="utf-8")

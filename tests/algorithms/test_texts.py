@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.federation.embedded import EmbeddedFederation
 
 PEOPLE = 240
 LIMITS = {"*": {"minimum_rows": 5, "minimum_count": 0, "allow_predictions": True}}
@@ -33,7 +33,7 @@ def federation(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) ->
             own["id"] = own["id"].astype(int)  # 257 and 00257 are one person
         own.to_csv(folder / f"{place}.csv", index=False)
         parties[f"s{place}"] = {"default": folder / f"{place}.csv"}
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=LIMITS) as running:
+    with OneProcess(parties=parties, helpers=["helper"], policies=LIMITS) as running:
         yield running
 
 

@@ -16,7 +16,8 @@ class OneProcess(EmbeddedFederation):
     """The same parties, limits and answers; every container is a call in this process, as in the differential tests.
 
     A run costs a fifth of what forked containers cost. Decorators, codec, seals and readers are the real ones; the HTTP server, vantage6's wrapper and
-    processes are not there, so tests of keys that last, lost replies, transcripts or progress take `EmbeddedFederation`.
+    processes are not there, so tests of keys that last, lost replies, transcripts or progress take `EmbeddedFederation`. Exact answers are remembered where a
+    party has a ledger and the policy ``allow_differences`` is False; without it they are not.
     """
 
     def run(

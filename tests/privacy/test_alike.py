@@ -89,11 +89,11 @@ def without_votes(request: Any) -> Any:
 
 
 def another_network(request: Any) -> Any:
-    return replace(request, networks=["0" * 64 for _ in request.networks])
+    return replace(request, outline={**request.outline, "members": ["0" * 64 for _ in request.outline["members"]]})
 
 
-def without_weights(request: Any) -> Any:
-    return replace(request, weights=[np.zeros_like(weights) for weights in request.weights])
+def another_model(request: Any) -> Any:
+    return replace(request, model={**request.model, "name": "another"})
 
 
 COX = {"time": "time", "event": "event", "features": ["age", "dose"], "id_column": "id"}
@@ -101,7 +101,7 @@ NETWORK = {"columns": ["sex", "old", "much", "ill"], "label": "ill", "structure"
 VOTES = {"label": "ill", "features": ["sex", "old", "much"], "id_column": "id"}
 QUESTIONS: dict[str, tuple[str, dict[str, Any], str, str, Callable[[Any], Any]]] = {
     "coefficients of verticox": ("verticox", COX, "predict", "partial_score", without_effect),
-    "weights of a network": ("vertibayes", NETWORK, "classify", "partial_scores", without_weights),
+    "a network": ("vertibayes", NETWORK, "classify", "partial_scores", another_model),
     "weights of members": ("bayesian_ensemble", VOTES, "classify", "partial_votes", without_votes),
     "networks of members": ("bayesian_ensemble", VOTES, "classify", "partial_votes", another_network),
 }
@@ -114,13 +114,21 @@ def test_a_model_that_the_others_did_not_get_does_not_bare_one_stations_part(nam
         model = running.run("fit", fit)["model"]
         question = {"model": model, "id_column": "id"}
         assert running.run(function, question)
-        with deviating(partial, others), pytest.raises(MessageError, match=r"do not fit|not the one"):
+        with (
+            deviating(partial, others),
+            pytest.raises(MessageError, match=r"do not fit|not one of the|none that the job's manifest names"),
+        ):
             running.run(function, question)
 
 
 def test_control_masks_that_are_bound_to_the_function_alone_fit_whatever_was_asked() -> None:
-    method, fit, function, partial, others = QUESTIONS["weights of a network"]
+    method, fit, function, partial, others = QUESTIONS["a network"]
     with InProcess(f"v6_{method}", people(), {name: {"allow_predictions": "true"} for name in "ab"}, "a") as running:
         model = running.run("fit", fit)["model"]
-        with deviating(partial, others), mock.patch("fedbayes.federation.station.digest_of", return_value=""):
+        unclaimed = mock.patch("v6_vertibayes.partial.check_claimed")
+        with (
+            deviating(partial, others),
+            unclaimed,
+            mock.patch("fedbayes.federation.station.digest_of", return_value=""),
+        ):
             assert running.run(function, {"model": model, "id_column": "id"})

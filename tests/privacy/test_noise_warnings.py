@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import pytest
 from test_variants import answer, arguments_of
-from views_cases import CATEGORIES, COX_ROWS, JOINED, LABELLED, QUESTIONS, Question
+from views_cases import CATEGORIES, COX_ROWS, JOINED, LABELLED, QUESTIONS, SMOOTH_FIT, Question
 
 STATES = {name: {"categories": keys} for name, keys in CATEGORIES.items()}
 TABLES = {**JOINED, "domain": STATES, "epsilon": 1.0}
 MORE = [
     Question("discriminative_naive_bayes", "fit", {**LABELLED, "epsilon": 1.0, "delta": 1e-6}, "horizontal"),
     Question("secure_naive_bayes", "fit", {**LABELLED, "epsilon": 1.0, "modulus_bits": 2048}, "horizontal"),
+    Question("smooth_naive_bayes", "fit", {**SMOOTH_FIT.arguments, "sensitivity": "global"}, "horizontal"),
+    Question("smooth_naive_bayes", "fit", {**SMOOTH_FIT.arguments, "noise": "student_t"}, "horizontal"),
     Question("scalar_product", "contingency", {"columns": ["x", "z"], **TABLES}),
     Question("scalar_product", "information_gain", {"label": "x", "columns": ["z", "w"], **TABLES}),
     Question("vertibayes", "fit", {"columns": ["x", "z", "w"], "structure": "private", "delta": 1e-6, **TABLES}),

@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.dp import promise
 from fedbayes.dp.ledger import Ledger
-from fedbayes.federation.embedded import EmbeddedFederation
 
 DOMAIN = {
     "age": {"bounds": [0, 100]},
@@ -105,7 +105,7 @@ def running(tmp_path_factory):
         (folder / name).mkdir()
         parties[name] = {"default": folder / f"{name}.csv", "ledger": folder / name}
     policies = {"*": {"ledger": "ledger", "allow_foreign_models": True}}
-    with EmbeddedFederation(parties, policies=policies) as federation:
+    with OneProcess(parties, policies=policies) as federation:
         model = federation.run("dp_naive_bayes", "fit", {**FIT, "noise": "none"})["model"]
         yield federation, {name: party["ledger"] / "fedbayes-ledger.sqlite3" for name, party in parties.items()}, model
 

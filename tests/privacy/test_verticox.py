@@ -163,6 +163,7 @@ def exact(monkeypatch, function, request, frame):
     return np.asarray(reply.vector.value).astype(np.int64)
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(("neighbors", "rows"), [("add_remove", 1), ("replace_one", 1), ("add_remove", 3)])
 def test_neighbours_change_a_sum_by_at_most_the_claim(monkeypatch, seed, neighbors, rows):

@@ -15,6 +15,7 @@ from v6_verticox.messages.setup import Plan
 from v6_verticox.noisy import cuts, partials
 from v6_verticox.noisy.fit import ColumnsFit
 from v6_verticox.noisy.messages import Factors, FactorsReply, Sizes
+from v6_verticox.stations import holder
 
 ASKED = private.Asked(
     Question("t", "d", DOMAIN, {"stage": "I"}, [2.0, 5.0, 9.0], [3], "breslow", "complete", {}, "", "", "", ""), NOISE
@@ -68,6 +69,7 @@ def test_without_that_check_each_station_adds_a_fraction_of_its_noise(monkeypatc
     """The control: 43 share holders on paper, 3 who are asked."""
     survey_of_strangers(monkeypatch)
     monkeypatch.setattr(partials, "_check_asked", lambda *_: None)
+    monkeypatch.setattr(holder, "one_plan", lambda *_: None)
     parties, shares = [], CountNoise.shares
 
     def noted(noise, size, parts, change, stations):

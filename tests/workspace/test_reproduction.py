@@ -85,10 +85,11 @@ def test_another_number_is_another_page(content: dict[str, Any]) -> None:
 
 @pytest.mark.few(2)
 def test_figures_are_drawn_of_the_rows(content: dict[str, Any], tmp_path: Path) -> None:
-    item = next((item for item in content["items"] if item["plot"]), None)
-    if item is None:
+    plotted = [item for item in content["items"] if item["plot"]]
+    if not plotted:
         assert not list(core.DOCS.glob(f"{content['name']}-*.svg"))
         return
+    item = min(plotted, key=lambda one: len(one["rows"]))
     figures.draw(item, tmp_path / "one.svg")
     figures.draw(item, tmp_path / "same.svg")
     figures.draw({**item, "rows": item["rows"][:-1]}, tmp_path / "less.svg")

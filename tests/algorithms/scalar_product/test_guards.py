@@ -62,6 +62,15 @@ def test_products_that_say_nothing_of_few_are_exact():
     assert found["scalar_product"] == pytest.approx(float(both.income.sum()), rel=1e-9)
 
 
+def test_a_table_that_hides_most_of_its_counts_warns_with_what_would_help():
+    domain = {"a": {"categories": [0, 1]}, "b": {"categories": [0, 1]}}
+    few = run(flags(range(12), range(10, 40)), "contingency", columns=["a", "b"], domain=domain)
+    assert few["diagnostics"]["hidden_cells"] > 0
+    assert any("cells are hidden" in text and "fewer states or bins" in text for text in few["warnings"])
+    many = run(flags(range(100), range(50, 150)), "contingency", columns=["a", "b"], domain=domain)
+    assert not [text for text in many["warnings"] if "hidden" in text]
+
+
 def test_a_gain_does_not_give_a_hidden_cell_back():
     """With both margins, which are questions of their own, one exact gain determines all four cells."""
     domain = {"a": {"categories": [0, 1]}, "b": {"categories": [0, 1]}}

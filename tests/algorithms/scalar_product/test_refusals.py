@@ -101,8 +101,8 @@ def changed_file(parties, tmp_path, name, change):
 @pytest.mark.parametrize(
     ("change", "kind", "words"),
     [
-        (lambda t: pd.concat([t, t.iloc[:3]]), errors.DataProblem, "3 rows repeat"),
-        (lambda t: t.assign(id=t["id"].where(t.index > 1)), errors.DataProblem, "2 rows have no identifier"),
+        (lambda t: pd.concat([t, t.iloc[:3]]), errors.DataProblem, "some rows repeat"),
+        (lambda t: t.assign(id=t["id"].where(t.index > 1)), errors.DataProblem, "some rows have no identifier"),
         (lambda t: t.drop(columns="id"), errors.DataProblem, "'id' is not in"),
         (lambda t: t.assign(id=[f"q{i}" for i in range(len(t))]), errors.DataProblem, "no record in common"),
         (

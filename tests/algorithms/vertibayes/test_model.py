@@ -30,18 +30,16 @@ def options(kit, **arguments) -> Fit:
 
 def test_empty_missing_states_vanish_and_full_ones_stay(kit) -> None:
     joint = np.array([[40, 10, 0], [5, 45, 0], [3, 2, 0]])
-    observed = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, keep=False)
+    observed = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES})
     assert observed([("a", "b")])[0].shape == (3, 2)
     assert observed.has_gaps("a")
     assert not observed.has_gaps("b")
-    kept = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, keep=True)
-    assert kept([("b",)])[0].tolist() == [48, 57, 0]
-    assert kept.missing == {"b": (0.0, 105.0)}
+    assert observed.missing["b"] == (0.0, 105.0)
 
 
 def test_missing_states_that_are_noise_vanish() -> None:
     joint = np.array([[40, 10, 1], [5, 45, -2], [30, 30, 0]])
-    observed = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, keep=False, epsilon=1.0)
+    observed = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, epsilon=1.0)
     assert observed([("a", "b")])[0].shape == (3, 2)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedbayes.mpc.relayed_sums import relayed
 from fedbayes.mpc.shared_fixed import Dealer, Party
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import expand_wide
@@ -22,13 +23,12 @@ from v6_verticox.shares.newton_step import beside as beside_step
 from v6_verticox.shares.program import (
     CORRECTING,
     Program,
+    forms,
     joined,
     masks,
     pack,
-    relayed,
     reorder,
     scattered,
-    sent,
     unpack,
 )
 from v6_verticox.shares.reciprocals import NEWTON, reciprocal_name
@@ -107,12 +107,13 @@ class Rehearsal:
             outgoing.append(reorder(result, self.holder.tau) if permuted else result)
         self.rounds += 1
         for name in outgoing[0].opened:
+            form = forms(self.layout, [name])[name]
             openings = [
-                sent(self.layout, name, program.engine.open_with(name, out.opened[name]))
+                form.part(program.engine.open_with(name, out.opened[name]))
                 for program, out in zip(self.programs, outgoing, strict=True)
             ]
             self.views["relay"].append({name: openings})
-            public = Wide.from_bytes(relayed(self.layout, name, openings))
+            public = form.public(form.cut(relayed(openings)))
             self.views["parties"].append({name: public})
             for program in self.programs:
                 program.receive(name, public)

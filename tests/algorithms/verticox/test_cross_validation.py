@@ -14,6 +14,7 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, ConvergenceError, PolicyError, ThresholdError
 from fedbayes.federation.manifest import Card, Manifest
 from fedbayes.federation.policy import Policy
+from fedbayes.federation.vertical import folds as drawn
 from fedbayes.mpc.relay import KeyPair
 from v6_verticox.cox import likelihood, survival
 from v6_verticox.messages.folds import FoldReply, FoldRequest, FoldsReply
@@ -69,7 +70,7 @@ def by_hand(records, fold, count):
 
 def test_parity_with_pooled_fits_on_the_same_folds(records, monkeypatch):
     """In one process, so that the outcome holder's secret can be known."""
-    monkeypatch.setattr(stations, "secret_bytes", lambda size: SECRET[:size])
+    monkeypatch.setattr(drawn, "secret_bytes", lambda size: SECRET[:size])
     monkeypatch.setenv("FEDBAYES_ALLOW_PREDICTIONS", "true")
     frames = [records[["age"]], records[["dose", "time", "event"]], NO_DATA]
     found = run_mocked("verticox", "evaluate", frames, model=SPEC, folds=3, rows_aligned=True)["metrics"]

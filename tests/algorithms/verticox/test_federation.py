@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from limits_kit import predicting
+from one_process import OneProcess
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PlacementError, PolicyError, ThresholdError
@@ -36,13 +37,23 @@ def patients():
 
 
 @pytest.fixture(scope="module")
-def federation(patients, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("verticox")
-    parties = {}
+def parties(patients, tmp_path_factory):
+    folder, found = tmp_path_factory.mktemp("verticox"), {}
     for place, (name, columns) in enumerate(SPLIT.items()):
         patients.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(folder / f"{name}.csv", index=False)
-        parties[name] = {"default": folder / f"{name}.csv"}
+        found[name] = {"default": folder / f"{name}.csv"}
+    return found
+
+
+@pytest.fixture(scope="module")
+def recorded(parties):
     with EmbeddedFederation(parties=parties, helpers=["helper"], policies=predicting(), record=True) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def federation(parties):
+    with OneProcess(parties=parties, helpers=["helper"], policies=predicting()) as running:
         yield running
 
 
@@ -65,11 +76,11 @@ def assert_parity(result, expected):
     assert all(np.diff(result["model"]["baseline"].get("cumulative_hazard", [0, 1])) > 0)
 
 
-def test_private_newton(federation, patients):
-    result = federation.run("verticox", "fit", TASK)
+def test_private_newton(recorded, patients):
+    result = recorded.run("verticox", "fit", TASK)
     assert_parity(result, pooled(patients))
     assert result["federation"]["rounds"] <= 80
-    assert_dealer_and_requests_carry_no_plain_record(federation, patients)
+    assert_dealer_and_requests_carry_no_plain_record(recorded, patients)
 
 
 def assert_dealer_and_requests_carry_no_plain_record(federation, patients):
@@ -173,7 +184,7 @@ def test_predictions_need_permission(patients, tmp_path, quasi):
     for name, columns in SPLIT.items():
         patients[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
     parties = {name: {"default": tmp_path / f"{name}.csv"} for name in SPLIT}
-    with EmbeddedFederation(
+    with OneProcess(
         parties=parties, helpers=["helper"], policies=predicting({"b": {"allow_predictions": False}})
     ) as strict:
         with pytest.raises(PolicyError, match="b:"):
@@ -199,7 +210,7 @@ def test_an_outcome_holder_that_releases_private_answers_only_is_obeyed(patients
     parties = {name: {"default": tmp_path / f"{name}.csv"} for name in SPLIT}
     holder = next(name for name, columns in SPLIT.items() if TASK["time"] in columns)
     policies = predicting({holder: {"allow_non_private": False}})
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=policies) as strict:
+    with OneProcess(parties=parties, helpers=["helper"], policies=policies) as strict:
         for function in ("evaluate", "baseline"):
             with pytest.raises(PolicyError, match=f"{holder}: "):
                 strict.run("verticox", function, {"model": quasi["model"], "id_column": "id"})

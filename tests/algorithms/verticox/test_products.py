@@ -159,6 +159,11 @@ def test_a_model_with_products_is_applied_where_columns_are_together_and_judged_
     assert judged["metrics"]["calibration_slope"] == pytest.approx(1.0, abs=1e-4)
 
 
+@pytest.fixture(scope="module")
+def product(patients):
+    return fitted(patients, "~ age*treatment", max_rounds=80)["model"]
+
+
 @pytest.mark.parametrize(
     ("function", "more", "match"),
     [
@@ -168,10 +173,9 @@ def test_a_model_with_products_is_applied_where_columns_are_together_and_judged_
         ("evaluate", {"folds": 2}, "folds: 'age:treatment'"),
     ],
 )
-def test_what_needs_a_stations_part_of_a_prediction_is_refused(patients, function, more, match):
-    model = fitted(patients, "~ age*treatment", max_rounds=80)["model"]
+def test_what_needs_a_stations_part_of_a_prediction_is_refused(patients, product, function, more, match):
     with pytest.raises(ArgumentError, match=match):
-        ask(patients, function, limits={"allow_predictions": True}, model=model, id_column="id", **more)
+        ask(patients, function, limits={"allow_predictions": True}, model=product, id_column="id", **more)
 
 
 REFUSED = [
@@ -256,6 +260,42 @@ def test_stages_that_tell_are_not_computed_before_products_are_judged(patients, 
     monkeypatch.setattr(surface.FederatedSurface, "_stage", skipping)
     with pytest.raises(MessageError):
         fitted(patients, "~ age*treatment")
+
+
+def tally_of_many(monkeypatch):
+    """Have central add 100 records to every combination that is opened, alike for all."""
+    from dataclasses import replace
+
+    from v6_verticox.rounds import surface
+
+    honest = surface._added_up
+
+    def added_up(replies):
+        whole = honest(replies)
+        sums = {name: total.copy() for name, total in whole.sums.items()}
+        for name in sums:
+            if name.kind == shared.TALLY:
+                cells = sums[name].reshape(-1, sums[name].shape[-1])
+                for place, cell in enumerate(cells):
+                    number = (int.from_bytes(cell.tobytes(), "little") + 100) % 2 ** (8 * len(cell))
+                    cells[place] = np.frombuffer(number.to_bytes(len(cell), "little"), dtype=np.uint8)
+        return replace(whole, sums=sums)
+
+    monkeypatch.setattr(surface, "_added_up", added_up)
+
+
+def test_central_adds_no_records_to_a_combination(patients, monkeypatch):
+    tally_of_many(monkeypatch)
+    with pytest.raises(MessageError, match="not the sum of what the stations sent"):
+        fitted(rare(patients, 4), "~ stage*treatment + age", CROSSED, penalty=0.1)
+
+
+def test_control_unchecked_it_would_pass_few_records_off_as_many(patients, monkeypatch):
+    from v6_verticox.stations import openings
+
+    tally_of_many(monkeypatch)
+    monkeypatch.setattr(openings, "is_sum", lambda *_: True)
+    assert fitted(rare(patients, 4), "~ stage*treatment + age", CROSSED, penalty=0.1)["model"]["records"] == ROWS
 
 
 def test_a_plan_that_guards_less_is_refused(patients, monkeypatch):

@@ -268,7 +268,7 @@ def run(case: Case, platform: Callable[..., Any] = InProcess) -> Outcome:
     policies = {entry["name"]: entry["policy"] for entry in case.organizations}
     with platform(f"v6_{case.algorithm}", case.files(), policies, case.central) as federation:
         for place, (function, arguments) in enumerate(case.steps):
-            given = {name: _filled(value, results) for name, value in case.asked(arguments).items()}
+            given = {name: filled(value, results) for name, value in case.asked(arguments).items()}
             try:
                 results.append(federation.run(function, given))
             except Exception as error:
@@ -281,7 +281,7 @@ def run(case: Case, platform: Callable[..., Any] = InProcess) -> Outcome:
     return Outcome(results)
 
 
-def _filled(value: Any, results: Sequence[Any]) -> Any:
+def filled(value: Any, results: Sequence[Any]) -> Any:
     if isinstance(value, dict) and set(value) == {"$model"}:
         return results[value["$model"]]["model"]
     if isinstance(value, dict) and set(value) == {"$membership"}:

@@ -79,6 +79,24 @@ def test_a_draft_knows_identifiers_dates_and_codes_of_gaps(command, tmp_path):
     assert all("dates: no method takes them" in lines[name] for name in ("seen", "born"))
 
 
+def test_free_text_is_no_identifier(command, tmp_path):
+    words = [f"seen by Dr {k}" for k in range(30)]
+    pd.DataFrame({"nr": [f"{k:05d}" for k in range(30)], "remark": words}).to_csv(tmp_path / "t.csv", index=False)
+    out = command("domain", "draft", "t.csv")[1]
+    assert "nr: {type: identifier}" in out
+    assert "remark: {type: category}  # free text: no method takes it" in out
+
+
+def test_a_dictionary_that_is_there_is_replaced_by_force_alone(command, files, tmp_path):
+    (tmp_path / "mine.yaml").write_text("edited: by hand")
+    code, _, err = command("domain", "draft", *files, "--out", "mine.yaml")
+    assert code == 2
+    assert "--force" in err
+    assert (tmp_path / "mine.yaml").read_text() == "edited: by hand"
+    assert command("domain", "draft", *files, "--out", "mine.yaml", "--force")[0] == 0
+    assert "columns:" in (tmp_path / "mine.yaml").read_text()
+
+
 def test_decimal_commas_are_told_as_such(command, tmp_path):
     pd.DataFrame({"crp": [f"{k},{k % 10}" for k in range(30)]}).to_csv(tmp_path / "t.csv", index=False)
     assert "decimal comma" in command("domain", "draft", "t.csv")[1]

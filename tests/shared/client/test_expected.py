@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.schema import Schema
 from fedbayes.client.expected import Feature, Tables, accuracy
 from fedbayes.client.local import Job
 from fedbayes.client.planning import Setting, plan
-from fedbayes.federation.embedded import EmbeddedFederation
 
 FEATURES = [Feature(4, numeric=False)] * 3 + [Feature(10, numeric=True)] * 5
 DOMAIN: dict[str, Any] = {
@@ -46,7 +46,7 @@ def test_noise_takes_of_fits_of_such_records_what_was_expected() -> None:
         fitted, judged = people(3000, random)
         truth, features = judged["ill"].to_numpy(), judged.drop(columns="ill")
         exact = fit_model(schema, "ill", schema.encode(fitted), bins=10)
-        with EmbeddedFederation({name: fitted.iloc[start::3] for start, name in enumerate("abc")}) as federation:
+        with OneProcess({name: fitted.iloc[start::3] for start, name in enumerate("abc")}) as federation:
             result = federation.fit("dp_naive_bayes", label="ill", domain=DOMAIN, epsilon=0.1, bins=10)
         right = [float(np.mean(model.predict(features) == truth)) for model in (exact, result.to_sklearn())]
         taken.append(right[0] - right[1])

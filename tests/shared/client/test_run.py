@@ -80,6 +80,14 @@ def test_a_limit_that_cannot_be_read_is_wrong_usage(command, parties, setting):
     assert_refused(answer, 2, "--policy", setting.partition("=")[0].rpartition(":")[2])
 
 
+def test_parties_that_read_the_same_file_are_named(command, party_files, tmp_path):
+    alpha, beta = party_files["alpha"], party_files["beta"]
+    parties = ["--party", f"a={alpha}", "--party", f"b={alpha}", "--party", f"c={beta}"]
+    code, _, err = command("run", "client_toy", "fit", *parties, "--arg", "column=x", "--out", "r.json")
+    assert code == 0
+    assert "warning: a, b read the same file, alpha.csv: its records count more than once" in err
+
+
 def test_denied_column_is_refused_for_privacy(command, parties):
     answer = command(
         "run", "client_toy", "fit", *parties, "--policy", 'denied_columns=["x"]', "--arg", "column=x", "--out", "r.json"

@@ -5,12 +5,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fedbayes.federation.codec import Message, Text, decode, encode
+from fedbayes.federation.codec import Message, Text, _unaliased, decode, encode
 from fedbayes.federation.errors import MessageError
 
 
@@ -161,3 +162,26 @@ def test_a_text_with_parts_is_read_as_a_field_and_as_a_key():
 def test_a_text_that_says_nothing_is_refused(first, seen, text):
     with pytest.raises(MessageError, match=text):
         decode(Placed, {"first": first, "seen": seen})
+
+
+@dataclass(frozen=True)
+class Tables(Message):
+    counts: npt.NDArray[np.int64]
+    by_name: dict[str, npt.NDArray[np.float64]]
+
+
+def test_arrays_by_numpy_s_alias_travel_as_arrays():
+    """``NDArray`` is a plain generic up to NumPy 2.4, and an alias of type statements from 2.5 on."""
+    message = Tables(np.arange(6).reshape(2, 3), {"x": np.array([0.5])})
+    again = decode(Tables, json.loads(json.dumps(encode(message))))
+    assert again.counts.tolist() == message.counts.tolist()
+    assert again.by_name["x"].tolist() == [0.5]
+
+
+def test_an_alias_is_what_it_stands_for():
+    class Alias:
+        __value__ = np.ndarray
+
+    assert _unaliased(Alias()) is np.ndarray
+    assert _unaliased(list[int]) == list[int]
+    assert _unaliased(int) is int

@@ -14,6 +14,7 @@ from mock_kit import run_mocked
 from fedbayes.client.result import Result
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation, RunFailed
+from fedbayes.federation.embedded import federation as embedded_federation
 from fedbayes.federation.embedded.given import task_of
 from fedbayes.federation.embedded.processes import Processes
 from fedbayes.federation.embedded.remedies import OPENING, with_remedy
@@ -66,7 +67,8 @@ def test_a_station_that_fails_is_named_and_tells_no_data(files, manner):
     assert "42" not in str(caught.value)
 
 
-def test_a_silent_station_ends_the_job_in_time(files):
+def test_a_silent_station_ends_the_job_in_time(files, monkeypatch):
+    monkeypatch.setattr(embedded_federation, "SETTLE_SECONDS", 0.2)  # it sleeps on for half a minute
     with EmbeddedFederation(files) as federation, pytest.raises(errors.StationError, match="no answer in time"):
         federation.run("toy", "run_fail", {"manner": "sleep", "timeout": 1.0})
 
@@ -209,6 +211,18 @@ def test_a_refusal_tells_the_caller_what_to_pass(name):
     assert with_remedy(plain) is plain
     other = errors.ArgumentError(f"{PREFIX}{name.upper()}")
     assert with_remedy(other) is other
+    with pytest.raises(errors.PolicyError) as refusal:
+        Policy.from_environment({f"{PREFIX}BUDGET_EPSILON": "1"})
+    assert "--party NAME:ledger=FOLDER --policy ledger=ledger" in str(with_remedy(refusal.value))
+
+
+def test_a_dictionary_may_be_its_file(tmp_path):
+    (tmp_path / "d.yaml").write_text("columns:\n  x: {type: number, bounds: [0, 9]}\n")
+    for file in (tmp_path / "d.yaml", str(tmp_path / "d.yaml")):
+        told = task_of("dp_naive_bayes", "describe", {"dictionary": file})
+        assert told["dictionary"]["columns"]["x"]["bounds"] == [0, 9]
+    with pytest.raises(Exception, match=r"none\.yaml"):
+        task_of("dp_naive_bayes", "describe", {"dictionary": tmp_path / "none.yaml"})
 
 
 def test_every_limit_is_told(files):

@@ -83,6 +83,7 @@ def station(**limits: Any) -> Station:
     made.memory = SimpleNamespace(read=lambda name: None, once=lambda name, content: content)  # type: ignore[assignment]
     made.round_name, made.function = "1:x", "partial_x"
     made.__dict__["dictionary"] = None
+    made.__dict__["history"] = SimpleNamespace(check=lambda summed: None)
     made.__dict__["channel"] = SimpleNamespace(
         mask=lambda values, participants, topic: np.asarray(values).astype(np.uint64),
         check_word=lambda participants, topic: np.zeros(1, np.uint64),

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from one_process import OneProcess
 
 from fedbayes.federation import errors
 from fedbayes.federation.answered import readings
@@ -140,8 +141,8 @@ def asked(tmp_path, tasks, **policy):
             tmp_path / f"{name}.csv", index=False
         )  # the same file in every federation: another is another table
         parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
-    policies = {name: {"ledger": "vault", **policy} for name in parties}
-    with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+    policies = {name: {"ledger": "vault", "allow_differences": False, **policy} for name in parties}
+    with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
         return [
             federation.run(algorithm, function, {**arguments, "dictionary": {"columns": study}})
             for algorithm, function, arguments, study in tasks
@@ -207,7 +208,7 @@ def test_two_ranges_that_one_row_lies_between(tmp_path):
 
     for allowed in (False, True):
         policies = {name: {"ledger": "vault", "allow_differences": allowed} for name in parties}
-        with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+        with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
             first = count(federation, 80)
             assert count(federation, 80) == first
             assert count(federation, 100) > first, "twenty rows lie between"
@@ -253,8 +254,8 @@ def test_a_condition_on_a_derived_column_is_no_question_about_a_column_of_the_ta
         parties[name] = {"default": frame, "vault": tmp_path / name}
     tests = [{"column": "years", "op": "<", "value": 3}, {"column": "ill", "op": "==", "value": "yes"}]
     words = {"columns": {"years": {"type": "number", "derive": "months / 12"}}}
-    policies = {name: {"ledger": "vault", "allow_formulas": True} for name in parties}
-    with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+    policies = {name: {"ledger": "vault", "allow_differences": False, "allow_formulas": True} for name in parties}
+    with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
         asked = {"conditions": tests, "id_column": "id", "dictionary": words}
         assert federation.run("scalar_product", "count", asked)["count"] == 18
         assert federation.run("scalar_product", "count", asked)["count"] == 18
@@ -330,7 +331,7 @@ def test_two_borders_that_one_row_lies_between(tmp_path, algorithm, function, gi
 
     for allowed in (False, True):
         policies = {name: {"ledger": "vault", "allow_differences": allowed} for name in parties}
-        with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+        with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
             asked(federation, {"age": [80]})
             asked(federation, {"age": [60, 80, 100]})
             if allowed:

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from one_process import OneProcess
 
 from fedbayes.federation import errors
 from fedbayes.federation.answered import selections
 from fedbayes.federation.answered.readings import words_of as read
 from fedbayes.federation.answered.selections import Selections, tells_of_few, words_of
-from fedbayes.federation.embedded import EmbeddedFederation
 
 ROWS = 120
 REFUSED = "would set apart"
@@ -122,7 +122,7 @@ def test_a_further_condition_that_one_row_fails(tmp_path, comma):
         parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
     for allowed in (False, True):
         policies = {name: {"ledger": "vault", "allow_differences": allowed} for name in parties}
-        with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+        with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
             everybody = count(federation, OLD)
             assert count(federation, OLD) == everybody
             assert count(federation, ("age", ">=", 40), MAN) > 0

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from one_process import OneProcess
 from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 
 from fedbayes.federation import errors
 from fedbayes.federation.answered import organizations
 from fedbayes.federation.answered.organizations import Answers, tells_of_few
 from fedbayes.federation.answered.record import Record
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import StationError
 
 ROWS = 60
@@ -165,8 +165,8 @@ def federation(tmp_path_factory):
         (tmp_path / name).mkdir()
         table(name).to_csv(tmp_path / f"{name}.csv", index=False)
         parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
-    policies = {name: {"ledger": "vault"} for name in parties}
-    with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as found:
+    policies = {name: {"ledger": "vault", "allow_differences": False} for name in parties}
+    with OneProcess(parties, helpers=["helper"], policies=policies) as found:
         yield found
 
 
@@ -240,9 +240,9 @@ def test_linked_records_are_not_sums_over_organizations(tmp_path):
         (tmp_path / name).mkdir()
         whole[["id", column]].to_csv(tmp_path / f"{name}.csv", index=False)
         parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
-    policies = {name: {"ledger": "vault"} for name in parties}
+    policies = {name: {"ledger": "vault", "allow_differences": False} for name in parties}
     given = {"id_column": "id", "domain": DOMAIN, "missing_state": False}
-    with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+    with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
         asked = {"columns": ["ill", "smoker"], **given}
         over_three = ask(federation, "scalar_product", "contingency", ["a", "b", "c", "helper"], **asked)
         over_two = ask(federation, "scalar_product", "contingency", ["b", "c", "helper"], **asked)
@@ -256,7 +256,7 @@ def test_the_administrator_may_allow_it_and_settings_tell(tmp_path):
         parties[name] = {"default": table(name), "vault": tmp_path / name}
     for allowed in (False, True):
         policies = {name: {"ledger": "vault", "allow_differences": allowed} for name in parties}
-        with EmbeddedFederation(parties, policies=policies) as federation:
+        with OneProcess(parties, policies=policies) as federation:
             told = federation.run("scalar_product", "disclosure_settings")
             assert told["answers_are_remembered"] is not allowed
             assert told["settings"]["allow_differences"] is allowed

@@ -3,14 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.federation import errors
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.horizontal.units import bounded, sets_few_apart
 
 ROWS = 120
 DOMAIN = {"ill": {"categories": ["no", "yes"]}, "town": {"categories": ["north", "south"]}}
 BY = {"unit": "identifier", "id_column": "id"}
+REMEMBERS = {"*": {"ledger": "vault", "allow_differences": False}}
 
 
 @pytest.mark.parametrize(
@@ -65,9 +66,7 @@ TASKS = [
 @pytest.mark.parametrize("change", [one_without, one_twice])
 def test_exact_answers_that_one_row_is_left_out_of(tmp_path, task, change):
     algorithm, function, given = task
-    with EmbeddedFederation(
-        parties(tmp_path, change), policies={name: {"ledger": "vault"} for name in "abc"}
-    ) as federation:
+    with OneProcess(parties(tmp_path, change), policies=REMEMBERS) as federation:
         federation.run(algorithm, function, given)
         with pytest.raises(errors.ThresholdError, match="id_column"):
             federation.run(algorithm, function, {**given, **BY})
@@ -86,8 +85,8 @@ def visits(gone):
 def by_visits(tmp_path, gone, task, **more):
     """Return the answers by the identifiers of a first and of a second visit."""
     algorithm, function, given = task
-    policies = {name: {"ledger": "vault"} for name in "abc"}
-    with EmbeddedFederation(parties(tmp_path, visits(gone)), policies=policies) as federation:
+    policies = REMEMBERS
+    with OneProcess(parties(tmp_path, visits(gone)), policies=policies) as federation:
         return [
             federation.run(algorithm, function, {**given, **BY, **more, "id_column": column})
             for column in ("first", "second")
@@ -112,9 +111,9 @@ def test_control_columns_of_identifiers_that_many_rows_tell_apart(tmp_path):
 def test_control_noise_and_nobody_apart(tmp_path):
     """With an epsilon nothing is refused, and with nobody left out exact answers are those of all rows."""
     algorithm, function, given = TASKS[0]
-    policies = {name: {"ledger": "vault"} for name in "abc"}
-    with EmbeddedFederation(parties(tmp_path, one_without), policies=policies) as federation:
+    policies = REMEMBERS
+    with OneProcess(parties(tmp_path, one_without), policies=policies) as federation:
         assert federation.run(algorithm, function, {**given, **BY, "epsilon": 1.0})["privacy"]["unit"] == "identifier"
-    with EmbeddedFederation(parties(tmp_path, lambda *_: None), policies=policies) as federation:
+    with OneProcess(parties(tmp_path, lambda *_: None), policies=policies) as federation:
         answers = [federation.run(algorithm, function, {**given, **more})["model"]["columns"] for more in ({}, BY)]
         assert answers[0] == answers[1]

@@ -64,7 +64,7 @@ def test_hashes_of_two_keys_share_nothing_and_look_uniform():
 
 @pytest.mark.parametrize(
     ("identifiers", "words"),
-    [(["a", None, ""], "2 rows have no identifier"), (["secret", "secret", "b"], "1 rows repeat")],
+    [(["a", None, ""], "some rows have no identifier"), (["secret", "secret", "b"], "some rows repeat")],
 )
 def test_gaps_and_repeats_are_counted_and_never_shown(identifiers, words):
     with pytest.raises(alignment.AlignmentError, match=words) as caught:

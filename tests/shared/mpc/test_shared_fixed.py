@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from fedbayes.mpc.relayed_sums import Form, relayed
 from fedbayes.mpc.shared_fixed import Dealer, Party
 from fedbayes.mpc.wide import Wide
-from fedbayes.mpc.wires import Share, closed
+from fedbayes.mpc.wires import Share
 
 ROWS = 200
 
@@ -61,7 +62,8 @@ class Roles:
         for part in sent[2:]:
             whole = whole + part
         self.seen += [whole, *sent[1:]]
-        public, mask = closed(sent[1:], bits, dropped), sent[0]
+        form, mask = Form(bits, dropped), sent[0]
+        public = form.public(form.cut(relayed([form.part(one) for one in sent[1:]])))
         return [
             engine.wire(name, None, shape, bits, dropped, mask)
             if engine is self.dealer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,7 @@ from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork, cut_points
 from fedbayes.bayes.record_scores import Classifier
 from fedbayes.bayes.variable import MISSING_STATE
-from fedbayes.federation.errors import ArgumentError, MessageError
-from fedbayes.federation.manifest import digest_of
+from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical.declared import SPLITS
 from fedbayes.federation.vertical.factor_info import factor_name
 
@@ -45,6 +44,8 @@ class Member:
         Its weight before "dynamic".
     rows : int
         Labelled records behind it.
+    given : mapping or None
+        What it was read from, as the manifest has its digest.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Member:
     weight: float = 1.0
     rows: int = 0
     secret_id: str = ""
+    given: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -101,7 +103,7 @@ class Member:
             raise ValueError("a member needs stations and a weight of at least 0")
         classes = tuple(str(c) for c in entry["classes"])
         name, rows, secret_id = str(entry["name"]), int(entry["rows"]), str(entry.get("secret_id", ""))
-        return cls(name, stations, network, cuts, classes, weight, rows, secret_id)
+        return cls(name, stations, network, cuts, classes, weight, rows, secret_id, entry)
 
     def posterior(self, label: str, classes: Sequence[str], columns: Mapping[str, Any], rows: int) -> Array:
         """Return P(class | record) of records given by column, shape (rows, classes of the ensemble)."""
@@ -150,6 +152,8 @@ class Ensemble:
         See `fit`.
     bound : float
         See `votes.ballot`.
+    given : mapping or None
+        What it was read from, as the manifest has its digest.
     """
 
     label: str
@@ -159,6 +163,7 @@ class Ensemble:
     weights: str
     split: str
     bound: float = 0.0
+    given: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def dynamic(self) -> bool:
@@ -210,6 +215,7 @@ class Ensemble:
                 str(content["weights"]),
                 str(content["split"]),
                 float(content.get("bound", 0.0)),
+                model,
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as problem:
             raise ArgumentError(f"model must be the model that fit returned: {type(problem).__name__}") from None
@@ -232,18 +238,14 @@ class Ensemble:
         ]
         return replace(self, members=tuple(members))
 
-    def networks(self) -> list[str]:
-        """Return the digests of the members as they are."""
-        return [digest_of(member.to_json()) for member in self.members]
-
-    def check_networks(self, at: int, networks: Sequence[str]) -> None:
-        """Raise `MessageError` where an organization's own members are not those of these digests."""
-        by_member = dict(enumerate(networks))
-        for number, (member, own) in enumerate(zip(self.members, self.networks(), strict=True)):
-            if len(networks) != len(self.members) or (at in member.stations and own != by_member[number]):
-                raise MessageError(
-                    "a network of the ensemble is not the one that the others were told of; the job stops"
-                )
+    def shown_to(self, at: int) -> dict[str, Any]:
+        """Return what an organization is sent: members that it is a part of as they were given, of the others no network."""
+        others = self.restricted(at).to_json()["members"]
+        shown = [
+            dict(member.given) if at in member.stations and member.given is not None else other
+            for member, other in zip(self.members, others, strict=True)
+        ]
+        return {**self.to_json(), "members": shown}
 
     def ballot(self, member: Member, posterior: Array) -> tuple[Array, Array]:
         """Return a member's vote, see `votes.ballot`; `posterior`: (rows, classes)."""

@@ -31,5 +31,5 @@ def groups_of(federation: Federation, members: Any, stations: tuple[int, ...]) -
         raise ArgumentError("members: groups must not overlap; name each organization in one group")
     left = [federation.name(station) for station in stations if station not in everyone]
     if left:
-        federation.warn(f"in no group, so without a vote: {', '.join(left)}")
+        federation.warn(f"without a vote, as they are in no group: {', '.join(left)}")
     return groups

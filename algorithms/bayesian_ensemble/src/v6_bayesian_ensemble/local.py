@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes.small_counts import grouped
 from fedbayes.federation import Station, partial
+from fedbayes.federation.arrival import check_claimed
 
 from . import store, tallies, votes
 from .ensemble import Ensemble
@@ -62,6 +63,7 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
     lets be counted are those of a group, so that no network that was made for it singles out one record.
     """
     station.require_private(False)
+    check_claimed(station, request.model)
     model = Ensemble.read(request.model)
     frame = _records(station, model, model.label)
     logs = model.predict_log_proba(frame, len(frame))
@@ -99,6 +101,7 @@ def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply
     -----
     **Reveals** them to central, with the identifiers if a column is named; the node must allow predictions.
     """
+    check_claimed(station, request.model)
     model = Ensemble.read(request.model)
     frame = _records(station, model, minimum=False)
     station.require_predictions()
@@ -119,6 +122,7 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
     **Reveals** the records to this station, the sum of the votes over all stations to central.
     """
     station.require_predictions()
+    check_claimed(station, request.model)
     model = Ensemble.read(request.model)
     records: Mapping[str, Any] = request.records or {}
     rows = len(next(iter(records.values()), []))

@@ -52,13 +52,13 @@ class VotesRequest(Message):
 
     `model` holds the members for which the station votes. With `holders` the votes are sealed for them, else they go to
     central under masks; `identify` is the station whose identifiers name the records; `evidence` is what others sealed for
-    this leader of groups: member -> sender -> content. `networks` are the digests of all members as they are, the same for everybody: a station
-    that was given another network of its own than the others suppose stops.
+    this leader of groups: member -> sender -> content. `outline` is the model that the researcher gave, with digests in place of its members, the same
+    for everybody: by it a station knows the members that it is shown for those of the manifest.
     """
 
     delivery: Delivery
     model: dict[str, Any]
-    networks: list[str]
+    outline: dict[str, Any]
     holders: list[int]
     identify: int | None = None
     evidence: dict[int, dict[int, Sealed]] = field(default_factory=dict)
@@ -83,10 +83,15 @@ class GroupScores(WeightedFactors):
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRequest(Message):
-    """Asks for shares of the scores that the groups give to every record of the job."""
+    """Asks for shares of the scores that the groups give to every record of the job.
+
+    `members`: of the groups that the station is a part of, what the researcher gave; `outline`: see `VotesRequest`.
+    """
 
     delivery: Delivery
     groups: list[GroupScores]
+    outline: dict[str, Any]
+    members: dict[int, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

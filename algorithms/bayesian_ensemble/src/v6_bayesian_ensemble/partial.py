@@ -15,11 +15,12 @@ from fedbayes.federation.vertical.coding import indicators
 from fedbayes.federation.vertical.factor_info import FactorInfo
 from fedbayes.federation.vertical.messages import Delivery, ExtendReply, Setup
 from fedbayes.federation.vertical.opening import OwnPart, open_part, place_rows
-from fedbayes.federation.vertical.record_shares import score_share, summed
+from fedbayes.federation.vertical.record_shares import asked_once, score_share, summed
 from fedbayes.federation.vertical.replication import Replica, workspace_of
 from fedbayes.federation.vertical.workspace import DTYPES, Workspace
 
 from . import store, tallies, votes
+from .claimed import check_groups, check_votes
 from .ensemble import Ensemble, Member, prediction_name
 from .local import columns_of, states_of
 from .members import encoded, learned_alone, member_of
@@ -103,12 +104,14 @@ def partial_evidence(station: Station, request: EvidenceRequest) -> SealedReply:
     Notes
     -----
     **Reveals** to a group's leader the group's class probabilities of each record, of which it casts the vote; to central
-    nothing. Everyone learns the tables of the groups' networks that hold the label. **Assumes** that the helper colludes
-    with no one.
+    nothing. Everyone learns the tables of the groups' networks that hold the label. Central chooses neither these nor the leaders: the members of a
+    group know its network for one of the manifest's ensemble. **Assumes** that the helper colludes with no one.
     """
     if station.organization in request.delivery.setup.stations:
         station.require_predictions()
         station.require_private(False)
+    check_groups(station, request)
+    asked_once(station, "evidence")
     workspace = workspace_of(station, request.delivery.setup, request.delivery)
     sealed = {}
     common = [request.delivery.setup, request.delivery.rows, request.groups]
@@ -132,12 +135,14 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
     Notes
     -----
     **Reveals** the sum of the votes of all members to central or to the holders of the label, never one member's:
-    every vote is masked. From a record's combined probabilities one can infer values of its columns, so every node
+    every vote is masked, once in a job, by members of the ensemble that the manifest names. From a record's combined
+    probabilities one can infer values of its columns, so every node
     must allow predictions. With two voting stations each can subtract its own vote. **Assumes** that the helper
     colludes with no one.
     """
     model = Ensemble.read(request.model)
-    model.check_networks(station.organization, request.networks)
+    check_votes(station, request.outline, model)
+    asked_once(station, "votes")
     size = (request.delivery.rows, len(model.classes))
     added, behind = np.zeros(size), np.zeros(size)
     identifiers, queries = None, 0
@@ -157,7 +162,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
         request.delivery.setup,
         request.delivery.rows,
         model.restricted(0).to_json(),
-        request.networks,
+        request.outline,
         request.holders,
         request.identify,
     ]

@@ -19,7 +19,7 @@ LOCAL = {
 SECRET = {
     "central": "the classes, the names of columns and the number of labelled rows of each station; the secret members stay there",
 }
-EXACT = "members rest on exact counts: of one station, where it learned alone, or of the common records"
+EXACT = "the members' networks are computed from exact counts: of one station where it learned alone, else of the common records"
 STAYED = "the classes that occur at each station and its number of rows are exact; the members stay at their stations"
 SCORED = "exact sums over records are released"
 JOINED = {

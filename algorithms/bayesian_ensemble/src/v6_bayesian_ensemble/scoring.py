@@ -16,6 +16,7 @@ from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError, StationError
 from fedbayes.federation.gate import Exact, Sealed
+from fedbayes.federation.manifest import outline_of
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
@@ -79,6 +80,7 @@ class Election:
         self._setup = partial(setup_of, federation, parties, id_column, helper, records)
         self.engine = Engine(federation, self._setup())
         self._tables: SecureTables | None = None
+        self._outline = outline_of(model.given or {})
 
     def _groups(self) -> dict[int, Classifier]:
         """Return number -> classifier of the members whose columns lie at several stations."""
@@ -95,7 +97,7 @@ class Election:
         mute = [m.name for n, m in enumerate(self.model.members) if len(m.stations) > 1 and n not in groups]
         if mute:
             self.federation.warn(
-                f"nothing in the group's network tells of the label, so without a vote: {', '.join(mute)}"
+                f"without a vote, as nothing in the group's network depends on the label: {', '.join(mute)}"
             )
         columns = sorted({name for classifier in groups.values() for group in classifier.groups for name in group})
         if not columns:
@@ -121,13 +123,15 @@ class Election:
     def _ask(self, holders: Sequence[int], identify: int | None) -> dict[int, VotesReply]:
         setup = self.engine.setup
         evidence = self._evidence()
-        requests, networks = {}, self.model.networks()
+        requests = {}
         for at in setup.everyone:
-            own = self.model.restricted(at).to_json()
+            own = self.model.shown_to(at)
             sealed = {
                 number: letters for number, letters in evidence.items() if self.model.members[number].leader == at
             }
-            requests[at] = VotesRequest(self.engine.delivery(at, set()), own, networks, list(holders), identify, sealed)
+            requests[at] = VotesRequest(
+                self.engine.delivery(at, set()), own, self._outline, list(holders), identify, sealed
+            )
         return self.federation.round("partial_votes", requests, setup.everyone, VotesReply, last=not holders)
 
     def _evidence(self) -> dict[int, dict[int, Sealed]]:
@@ -142,12 +146,20 @@ class Election:
             asked.append(GroupScores(names, list(weights), number, self.model.members[number].leader))
             used |= set(names)
         setup = self.engine.setup
-        requests = {at: EvidenceRequest(self.engine.delivery(at, used), asked) for at in setup.everyone}
+        requests = {
+            at: EvidenceRequest(self.engine.delivery(at, used), asked, self._outline, self._shown(asked, at))
+            for at in setup.everyone
+        }
         replies = self.federation.round("partial_evidence", requests, setup.everyone, SealedReply)
         return {
             group.number: {at: reply.sealed[group.number] for at, reply in replies.items() if at != group.leader}
             for group in asked
         }
+
+    def _shown(self, asked: Sequence[GroupScores], at: int) -> dict[int, dict[str, Any]]:
+        """Return the members of the groups that an organization is a part of, as they were given."""
+        members = {group.number: self.model.members[group.number] for group in asked}
+        return {number: dict(one.given or {}) for number, one in members.items() if at in one.stations}
 
     def predictions(self, identify: int | None) -> tuple[list[str], Array]:
         """Return identifiers (empty without `identify`) and class probabilities (rows, classes)."""
@@ -205,7 +217,7 @@ def local_scores(federation: Federation, model: Ensemble, organizations: list[in
         tuple(columns_of(model)), functions=("partial_local",), queries=1, single_records=False, summed=True
     )
     parties = federation.open_channel(organizations, preflight)
-    request = LocalRequest(model.to_json())
+    request = LocalRequest(dict(model.given or {}))
     replies = federation.round("partial_local", request, parties.stations, TalliesReply, last=True)
     return scored(list(replies.values()), len(model.classes))
 
@@ -216,7 +228,7 @@ def local_predictions(
     """Return station, identifier and class probabilities of every station's own rows: two rounds."""
     preflight = Preflight(tuple(columns_of(model)), functions=("partial_predict",), queries=1, single_records=True)
     parties = federation.open_channel(organizations, preflight)
-    request = LocalRequest(model.to_json(), id_column)
+    request = LocalRequest(dict(model.given or {}), id_column)
     replies = federation.round("partial_predict", request, parties.stations, PredictionsReply, last=True)
     answers = {at: (reply.probabilities.value, reply.identifiers.value) for at, reply in replies.items()}
     shape = (len(model.classes),)
@@ -236,6 +248,6 @@ def outside_predictions(
         return np.exp(model.predict_log_proba(records, rows))
     preflight = Preflight(functions=("partial_outside",), queries=1, single_records=True)
     parties = federation.open_channel(organizations, preflight)
-    request = LocalRequest(model.to_json(), None, dict(records))
+    request = LocalRequest(dict(model.given or {}), None, dict(records))
     replies = federation.round("partial_outside", request, parties.stations, VotesReply, last=True)
     return np.exp(combined(model, [reply.masked for reply in replies.values()], rows))

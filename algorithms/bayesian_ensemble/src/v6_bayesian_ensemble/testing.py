@@ -117,6 +117,6 @@ def weighed(federation: Federation, model: Ensemble, weights: Sequence[float]) -
     """Return the ensemble with these weights; say which members they leave without a vote."""
     cut = [member.name for member, weight in zip(model.members, weights, strict=True) if weight <= 0]
     if cut:
-        federation.warn(f"far worse than the others on held-out records, so without a vote: {', '.join(cut)}")
+        federation.warn(f"without a vote, as they are far worse than the others on held-out records: {', '.join(cut)}")
     members = [replace(m, weight=w) for m, w in zip(model.members, weights, strict=True)]
     return replace(model, members=tuple(members))

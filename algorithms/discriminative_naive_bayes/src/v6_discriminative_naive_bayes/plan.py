@@ -77,4 +77,4 @@ def told(rounds: int, bins: Mapping[str, Any], given: Mapping[str, bool], clip: 
     numbers = {name: rule if isinstance(rule, int) else len(rule) + 1 for name, rule in bins.items()}
     settled: dict[str, Any] = {"rounds": rounds, "bins": numbers, "clip": clip}
     chosen = {name: value for name, value in settled.items() if not given[name] and value not in (None, {})}
-    return {**chosen, "from": "domain, budget and rows as they were told, never data"} if chosen else {}
+    return {**chosen, "from": "domain, budget and rows as given, never data"} if chosen else {}

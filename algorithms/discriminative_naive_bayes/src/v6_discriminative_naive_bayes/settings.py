@@ -101,7 +101,7 @@ def statement(settings: Settings, shape: Shape) -> dict[str, Any]:
     }
     if not private:
         return results.not_private(
-            "weights are functions of the data, and the tables are exact; give epsilon for noise", reveals
+            "the weights are functions of the data, and the tables are exact; give epsilon for noise", reveals
         )
     noise, whole_station = settings.step_noise, shape.tables == "local"
     return results.privacy(

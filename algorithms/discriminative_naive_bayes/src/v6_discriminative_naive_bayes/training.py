@@ -115,7 +115,7 @@ class Training:
             fit = minimise(self._objective, start, self.settings.rounds, self.settings.tolerance, self._curvature())
         if fit.converged is False:
             self.federation.warn(
-                f"MaxIterationsReached: the weights had not settled after {self.settings.rounds} rounds; give more rounds"
+                f"MaxIterationsReached: the weights had not converged after {self.settings.rounds} steps; give a larger rounds"
             )
         return fit
 

@@ -48,7 +48,7 @@ def told(plan: Plan) -> dict[str, Any]:
     """Return what was chosen, for results and plans; empty where nothing was."""
     numbers = {name: rule if isinstance(rule, int) else len(rule) + 1 for name, rule in plan.bins.items()}
     found = {name: value for name, value in (("bins", numbers), ("groups of states", dict(plan.groups))) if value}
-    return {**found, "from": "domain, budget and rows as they were told, never data"} if found else {}
+    return {**found, "from": "domain, budget and rows as given, never data"} if found else {}
 
 
 def _number(plan: Plan, rows: int) -> int:

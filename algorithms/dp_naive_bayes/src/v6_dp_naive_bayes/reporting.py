@@ -105,7 +105,7 @@ def _privacy(plan: Plan, aggregation: str) -> dict[str, Any]:
     if plan.published:
         return results.not_private(PUBLISHED_REASON, reveals)
     if not plan.noise.private:
-        return results.not_private("no noise was asked for; give epsilon and noise='distributed' or 'local'", reveals)
+        return results.not_private("it was run without noise; give epsilon and noise='distributed' or 'local'", reveals)
     beyond = plan.columns.beyond_promise
     return results.privacy(
         beyond is None,

@@ -126,7 +126,7 @@ class InformationGain(Tables):
     rounds_usually: ClassVar[int] = 4
 
     label: str = argument(COLUMN, "The column to know about.", rank=TARGET, formerly=("target",))
-    columns: list[str] = argument(COLUMNS, "What might tell.", rank=TARGET)
+    columns: list[str] = argument(COLUMNS, "Columns whose information about the label is asked for.", rank=TARGET)
 
     @classmethod
     def questions(cls, given: Mapping[str, Any]) -> Sequence[tuple[str, ...]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fedbayes.dp import promise
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ThresholdError
@@ -14,7 +16,7 @@ from .arguments import Contingency, Count, InformationGain, ScalarProduct, Table
 from .association import association, null_level
 from .chain import chain_count, check_chain
 from .model import axes, decoded, error_bound, guarded_count, guarded_product, information_gains, is_shown, published
-from .questions import answer, ask_privacy, noise_told, open_question, preflight_of
+from .questions import answer, ask_privacy, check_known, noise_told, open_question, preflight_of
 
 
 @central
@@ -34,6 +36,7 @@ def count(federation: Federation, asked: Count) -> dict[str, Any]:
         If the answer, its complement, or what it differs by from a count with fewer conditions is below what a node reveals, or too few records are common.
     """
     epsilon, tests, thesis = asked.epsilon, asked.conditions, asked.protocol == "thesis"
+    check_known(federation.dictionary, tests)
     columns = [test.column for test in tests]
     published_rounds = ("partial_chain_open", "partial_chain_sum") if thesis else ()
     preflight = preflight_of(columns, asked.identifier, epsilon, 1 + thesis, published_rounds)
@@ -79,6 +82,11 @@ def contingency(federation: Federation, asked: Contingency) -> dict[str, Any]:
     noise = noise_told(federation, tables.engine.setup, [counts], epsilon, asked.honest_fraction)
     states = [tables.columns[name] for name in names]
     shown, hidden = published(counts, 0 if promise.covers(epsilon) else tables.minimum_count, states)
+    if hidden > sum(cell is not None and cell > 0 for cell in np.array(shown, dtype=object).flat):
+        federation.warn(
+            f"{hidden} of {counts.size} cells are hidden: small counts could be worked out from the others; "
+            "take fewer columns, or fewer states or bins, or give an epsilon"
+        )
     found = axes(states)
     related = association(counts, states) if len(names) == 2 and epsilon is None and not hidden else None
     return federation.result(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.dictionary import Dictionary
+from fedbayes.bayes.encoding import canonical_text, meant_texts
 from fedbayes.dp import promise
 from fedbayes.federation import Federation, Preflight, results
 from fedbayes.federation.errors import ArgumentError
@@ -33,7 +35,9 @@ MOVES = {
     "replace_one": "other values of one record change",
     "zero_out": "erasing the values of one record changes",
 }
-NOT_PRIVATE = "exact counts of the records are released; nothing hides one record from who knows the others"
+NOT_PRIVATE = (
+    "exact counts of the records are released; they do not protect a record from somebody who knows the others"
+)
 
 
 def check_conditions(name: str, conditions: Any) -> tuple[Condition, ...]:
@@ -49,6 +53,30 @@ def check_conditions(name: str, conditions: Any) -> tuple[Condition, ...]:
             f'{name} must be a list of 1 to {MOST_CONDITIONS} conditions, such as [{{"column": "age", "op": ">=", "value": 65}}]'
         )
     return tuple(check_condition(entry, position) for position, entry in enumerate(conditions))
+
+
+def check_known(dictionary: Mapping[str, Any] | None, conditions: Sequence[Condition]) -> None:
+    """Refuse a value that the study's dictionary does not list among a column's categories: no record has it.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the condition by its position, and the categories.
+    """
+    if dictionary is None:
+        return
+    columns = Dictionary.from_json(dictionary).columns
+    for position, condition in enumerate(conditions):
+        entry = columns.get(condition.column)
+        if entry is None or entry.categories is None or condition.op not in ("==", "!=", "in"):
+            continue
+        known = [str(canonical_text(category)) for category in entry.categories]
+        for value in condition.value if condition.op == "in" else [condition.value]:
+            if known and not meant_texts(value) & set(known):
+                raise ArgumentError(
+                    f"conditions[{position}]: '{str(value)[:60]}' is no category of column '{condition.column}' in the dictionary; "
+                    f"it has: {', '.join(known)}"[:400]
+                )
 
 
 def ask_privacy(epsilon: float | None = None) -> Callable[[Setup, int], dict[str, Any]]:

@@ -48,7 +48,7 @@ def horizontal(noise: Noise, features: int, keyring: Keyring) -> dict[str, Any]:
         not published,
         reason=(
             f"as published the budget is spent once for each of the {features + 1} families of counts; "
-            f"what it really spends is told here, not the epsilon asked for"
+            f"what it really spends is stated here, not the epsilon asked for"
         )
         if published
         else None,

@@ -25,7 +25,7 @@ def check_release(columns: Columns, settings: Settings) -> None:
     """
     release = Release(columns.schema, columns.label, settings)
     if columns.outside != "clip":
-        raise ArgumentError("outside must be 'clip' here: a refusal would tell about the data")
+        raise ArgumentError("outside must be 'clip' here: a refusal would reveal something about the data")
     for name in release.numeric:
         low, high = columns.schema[name].bounds or (0.0, 1.0)
         if not SMALLEST_RANGE <= high - low <= LARGEST_RANGE:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 
@@ -16,6 +18,9 @@ MUCH_NOISE = 0.1  # of a feature's range
 SMALL_NOISE = 0.01  # of the squared range: where variances drown in more than this, not the bounds are to blame
 MOST_NAMED = 5  # classes in one warning
 RARE = 2.0  # deviations of the noise in a class count
+LOUD = 2.0  # times its noise: a smaller variance may be noise alone, whose tails are heavy
+LITTLE = 0.5  # standard deviations between the outermost means: two such classes are told apart in six of ten records
+MOST = 0.5  # of the numeric features, and of a feature's classes
 
 
 def without_effect(release: Release) -> list[str]:
@@ -60,12 +65,31 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
     lost = 0.75 if settings.sensitivity == "global" else 1.5  # global sums tell a variance half as noisily as a mean
     least = [lost * min(part, SMALL_NOISE) for part in noise.values()]
     flat = [name for name in model.features if noise and _is_flat(model, name, least)]
-    if flat:
+    loud = [
+        name for name in model.features if noise and _is_loud(model, name, [lost * part for part in noise.values()])
+    ]
+    numeric = sum(isinstance(feature, Gaussian) for feature in model.features.values())
+    if loud and not drowned and len(loud) >= MOST * numeric:
+        found.append(_dominated(loud, numeric, settings))
+    elif flat:
         found.append(
-            f"the spread of {', '.join(map(repr, flat))} cannot be told from the noise in any class; "
+            f"the spread of {', '.join(map(repr, flat))} does not stand out of the noise in any class; "
             "narrow the bounds, or leave such features out"
         )
     return found
+
+
+def _dominated(loud: list[str], numeric: int, settings: Settings) -> str:
+    helps = [
+        f"narrower bounds of {', '.join(map(repr, loud[:MOST_NAMED]))}",
+        f"a larger epsilon (now {settings.epsilon:g})",
+        "fewer features",
+        *(["sensitivity='global'"] if settings.sensitivity == "smooth" else []),
+    ]
+    return (
+        f"the noise dominates: the spread of {len(loud)} of {numeric} numeric features in a class is no larger than it, "
+        f"so these features say little; what would help: {', '.join(helps)}, or more rows"
+    )
 
 
 def _classes(names: Iterable[str]) -> str:
@@ -73,6 +97,17 @@ def _classes(names: Iterable[str]) -> str:
     told = [repr(str(name)) for name in names]
     more = f" and {len(told) - MOST_NAMED} more" if len(told) > MOST_NAMED else ""
     return f"class{'es' if len(told) > 1 else ''} {', '.join(told[:MOST_NAMED])}{more}"
+
+
+def _is_loud(model: NaiveBayes, name: str, noise: list[float]) -> bool:
+    """Return whether a feature tells classes hardly apart, and in most of them its variance, in units of the squared range, may be noise of this size alone."""
+    feature = model.features[name]
+    if not isinstance(feature, Gaussian):
+        return False
+    low, high = feature.bounds
+    means, variances = feature.moments()[0] / (high - low), feature.moments()[1] / (high - low) ** 2
+    drowned = [variance <= LOUD * part for variance, part in zip(variances, noise, strict=True)]
+    return bool(sum(drowned) >= MOST * len(drowned) and np.ptp(means) < LITTLE * np.sqrt(variances.mean()))
 
 
 def _is_flat(model: NaiveBayes, name: str, noise: list[float]) -> bool:

@@ -43,7 +43,6 @@ from fedbayes.federation.vertical.states import check_bins
 from fedbayes.federation.vertical.traffic import states_of, tables_bytes
 
 STRUCTURES = ("naive", "k2", "hill_climb", "private")
-SEARCHES = ("k2", "hill_climb")  # that compare scores of parents
 METHODS = ("counts", "records")
 MISSING = ("em_on_counts", "em", "drop", "category")
 VALIDATIONS = ("none", "scv", "svdg", "public")

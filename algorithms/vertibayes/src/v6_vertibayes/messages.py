@@ -13,7 +13,7 @@ from fedbayes.federation import Message
 from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.gate import Exact, Masked, Public, Sealed
 from fedbayes.federation.installments import Installment
-from fedbayes.federation.vertical.messages import Delivery, Setup, WeightedFactors
+from fedbayes.federation.vertical.messages import Delivery, Setup
 
 
 def change_of(tables: int, cells: int) -> Change:
@@ -58,13 +58,17 @@ class CountsReply(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class ScoresRequest(WeightedFactors):
-    """Asks for shares of every record's log-scores, weights in fixed point.
+class ScoresRequest(Message):
+    """Asks for shares of every record's log-scores under a model that the researcher gave, of which every station makes the factors' weights.
 
+    `names`: the factors, in the order of the groups of columns of the model's classifier (`record_scores.Classifier`).
     With a `holder` the shares are sealed for that station, else they go to central under masks. `identify` is the station whose identifiers name
     the records.
     """
 
+    model: dict[str, Any]
+    label: str
+    names: list[str]
     delivery: Delivery
     holder: int | None
     identify: int | None

@@ -85,8 +85,6 @@ class ObservedStates:
         Its tables have "missing" as the last state of every variable with ``missing=True``.
     variables : mapping of str to Variable
         The variables, as the oracle answers.
-    keep : bool
-        Whether every state is kept, for a cache that leaves "missing" out of families itself.
     epsilon : float, optional
         Budget of a batch where counts are noisy: then "missing" must stand out of the noise to stay.
     deviation : callable, optional
@@ -104,7 +102,6 @@ class ObservedStates:
         self,
         oracle: TableOracle,
         variables: Mapping[str, Variable],
-        keep: bool,
         epsilon: float | None = None,
         earlier: ObservedStates | None = None,
         deviation: Callable[[], float] | None = None,
@@ -112,7 +109,6 @@ class ObservedStates:
         self._epsilon, self._deviation = epsilon, deviation
         self._oracle = oracle
         self._variables = dict(variables)
-        self._keep = keep
         self._gaps: dict[str, bool] = {} if earlier is None else earlier._gaps
         self.missing: dict[str, tuple[float, float]] = {}
 
@@ -142,8 +138,6 @@ class ObservedStates:
         return 2.0 * tables / self._epsilon if self._epsilon else 0.0
 
     def _trim(self, columns: tuple[str, ...], counts: Counts) -> Counts:
-        if self._keep:
-            return counts
         gapless = (self._variables[column].missing and not self._gaps[column] for column in columns)
         return counts[tuple(slice(0, -1) if drop else slice(None) for drop in gapless)]
 
@@ -178,14 +172,15 @@ def learn(
         assert contrasted is not None
         return _measured(options, variables, oracle, contrasted, deviation)
     named = {variable.name: variable for variable in variables}
-    drop = options.missing == "drop"
     epsilon = None if options.epsilon is None else options.epsilon / (options.batches or 1)
     noise = deviation if options.delta else None
-    observed = ObservedStates(oracle, named, drop, epsilon, deviation=noise)
-    structure = search(options, observed, {v.name: len(v.states) for v in variables} if drop else None)
+    observed = ObservedStates(oracle, named, epsilon, deviation=noise)
+    structure = search(options, observed)
     if rest is not None:
-        structure = _counted_again(structure, ObservedStates(rest, named, drop, epsilon, observed, noise))
-    gaps = {} if drop else {name: observed.has_gaps(name) for name in named}
+        structure = _counted_again(structure, ObservedStates(rest, named, epsilon, observed, noise))
+    gaps = {name: observed.has_gaps(name) for name in named}
+    if options.missing == "drop":
+        structure, gaps = without_gaps(structure, {v.name: len(v.states) for v in variables}), {}
     return replace(fit_tables(options, variables, structure, gaps), missing=dict(observed.missing))
 
 
@@ -229,9 +224,9 @@ def _counted_again(structure: Structure, oracle: TableOracle) -> Structure:
     return replace(structure, counts=counts, batches=structure.batches + 1, tables=structure.tables + len(families))
 
 
-def search(options: Fit, oracle: TableOracle, present: Mapping[str, int] | None = None) -> Structure:
-    """Return the structure that the options ask for, with the counts of its families (of their `present` states)."""
-    cache = TableCache(oracle, options.columns, present)
+def search(options: Fit, oracle: TableOracle) -> Structure:
+    """Return the structure that the options ask for, with the counts of its families."""
+    cache = TableCache(oracle, options.columns)
     space = options.space()
     score = scores.by_name(options.score, options.equivalent_sample_size)
     if not isinstance(options.structure, str):

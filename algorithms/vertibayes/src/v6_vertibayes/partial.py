@@ -9,6 +9,7 @@ from fedbayes.bayes.metrics import tally
 from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
 from fedbayes.federation import Station, partial
+from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.gate import Exact, Released
@@ -16,11 +17,12 @@ from fedbayes.federation.installments import pay
 from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.vertical.coding import check_bins_hold, resolve
 from fedbayes.federation.vertical.messages import Setup
-from fedbayes.federation.vertical.record_shares import score_share, summed
+from fedbayes.federation.vertical.record_shares import asked_once, score_share, summed
 from fedbayes.federation.vertical.replication import workspace_of
 from fedbayes.federation.vertical.workspace import Workspace
 
 from .messages import CountsReply, CountsRequest, ScoresRequest, TallyReply, TallyRequest
+from .prediction import Model, weighted
 
 
 @partial
@@ -84,16 +86,28 @@ def partial_scores(station: Station, request: ScoresRequest) -> RecordsReply:
     -----
     **Reveals** the sums of all shares, which are the records' class probabilities, to central or to the label's
     station, nothing else: every share is masked. From the probabilities of a record one can infer values of the columns
-    in the label's Markov blanket, so every node must allow predictions. The identifying station shows identifiers to
+    in the label's Markov blanket, so every node must allow predictions. Central chooses no weights: they follow from the model, which the manifest
+    names, and records are scored once in a job. The identifying station shows identifiers to
     central. **Assumes** that the helper colludes with no one.
     """
+    check_claimed(station, request.model)
+    asked_once(station, "scores")
     workspace = workspace_of(station, request.delivery.setup, request.delivery)
     if not workspace.is_helper:
         station.require_predictions()
-    wide = score_share(workspace, request.delivery, request)
+    scored = weighted(Model.read(request.model), request.label, request.names, request.delivery)
+    wide = score_share(workspace, request.delivery, scored)
     queries = 0 if workspace.is_helper else request.delivery.rows
     delivery = request.delivery
-    common = [delivery.setup, delivery.rows, request.names, request.weights, request.holder, request.identify]
+    common = [
+        delivery.setup,
+        delivery.rows,
+        request.names,
+        request.model,
+        request.label,
+        request.holder,
+        request.identify,
+    ]
     masked = station.mask(station.exact(wide, "predictions", queries=queries, summed=False), "", common)
     identifiers = None
     if request.identify == station.organization:

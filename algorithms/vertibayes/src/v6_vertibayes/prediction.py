@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fedbayes.bayes.network import BayesianNetwork, cut_points
 from fedbayes.bayes.record_scores import Classifier
 from fedbayes.bayes.variable import MISSING_STATE
-from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.errors import ArgumentError, MessageError
+from fedbayes.federation.vertical.factor_info import check_true, names_its_columns
+from fedbayes.federation.vertical.messages import Delivery, WeightedFactors
 
 from .model import Variable
 
 
 @dataclass(frozen=True)
 class Model:
-    """A network as `fit` returned it."""
+    """A network as `fit` returned it; `given`: the argument as it was."""
 
     network: BayesianNetwork
     label: str | None
     variables: dict[str, Variable]
+    given: Mapping[str, Any]
 
     @classmethod
     def read(cls, model: Any) -> Model:
@@ -40,13 +43,13 @@ class Model:
             variables = {name: _variable(name, states, nodes[name]) for name, states in network.states.items()}
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as problem:
             raise ArgumentError(f"model must be the model that fit returned: {problem}") from None
-        return cls(network, content.get("label"), variables)
+        return cls(network, content.get("label"), variables, model)
 
     def target(self, label: Any) -> str:
         """Return the label that is asked for, or the model's own."""
         chosen = self.label if label is None else label
         if not isinstance(chosen, str) or chosen not in self.network.states:
-            raise ArgumentError("label must name a node of the model")
+            raise ArgumentError(f"label must name a node of the model; it has: {', '.join(self.network.states)}"[:400])
         return chosen
 
     @property
@@ -63,6 +66,27 @@ class Model:
 def _variable(name: str, states: tuple[str, ...], node: Mapping[str, Any]) -> Variable:
     plain = states[:-1] if states[-1] == MISSING_STATE else states
     return Variable(name, plain, True, cut_points(plain, node.get("cuts")))
+
+
+def weighted(model: Model, label: str, names: Sequence[str], delivery: Delivery) -> WeightedFactors:
+    """Return what the scores of records under a model are sums of, for factors that hold the states of its columns.
+
+    Raises
+    ------
+    MessageError
+        If the factors are not those, or their states not the model's.
+    """
+    if delivery.setup.domain != model.domain or delivery.setup.bins != model.bins:
+        raise MessageError("the states of the columns are not those of the model; the job stops")
+    classifier, infos = classifier_of(model.network, label), {info.name: info for info in delivery.factors}
+    groups = [infos[name].columns for name in names if name in infos and names_its_columns(infos[name])]
+    if [sorted(group) for group in groups] != [sorted(group) for group in classifier.groups]:
+        raise MessageError("the factors of a request are not those of the model; the job stops")
+    try:
+        check_true(delivery.factors)
+    except ValueError as problem:
+        raise MessageError(f"{problem}; the job stops") from None
+    return WeightedFactors(list(names), classifier.weights(groups))
 
 
 def classifier_of(network: BayesianNetwork, label: str) -> Classifier:

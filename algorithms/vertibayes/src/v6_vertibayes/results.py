@@ -16,7 +16,7 @@ from fedbayes.dp.neighbors import OF_RECORDS
 from fedbayes.federation import Federation, results
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
 
-from .arguments import SEARCHES, Fit
+from .arguments import Fit
 from .budget import Budget
 from .guards import pooled, pooled_tables
 from .measuring import HEAVY
@@ -26,7 +26,7 @@ from .sources import Source
 NEARLY_ALL = 0.9  # of a column's records
 LOUD = 0.5
 """Of the mean count of a cell: a larger deviation of the noise is warned of."""
-EXACT = "exact counts are learned by central and stand behind the published probabilities"
+EXACT = "central learns exact counts, and the published probabilities are computed from them"
 PUBLIC = "; which records are common, and their number, are taken as public"
 SUMS = "exact sums over records are released"
 PREDICTIONS = "probabilities of single records are released"
@@ -76,29 +76,16 @@ def fitted(
             "validation": scores,
         },
     )
-    all_warnings = [
-        *of_missing(missing),
-        *of_noise(learned, source),
-        *of_dropping(options, missing),
-        *result["warnings"],
-    ]
+    all_warnings = [*of_missing(missing), *of_noise(learned, source), *result["warnings"]]
     return {**result, "warnings": all_warnings}
-
-
-def of_dropping(options: Fit, shares: Mapping[str, float | None]) -> list[str]:
-    """Return the warning of a search that compared scores over different records: fewer records are likelier, whatever the parent."""
-    gaps = sorted(name for name, share in shares.items() if share != 0.0)
-    if options.missing != "drop" or options.structure not in SEARCHES or not gaps:
-        return []
-    return [
-        f"missing='drop' scores parents over the records that have them, so a column with gaps ({', '.join(gaps)}) can look like a "
-        "parent of any other; the search with missing='em_on_counts' compares the same records"
-    ]
 
 
 def of_noise(learned: Learned, source: Source) -> list[str]:
     """Return the warning of a network in whose tables noise is a large part."""
-    remedy = f"it tells little; what would help: a larger epsilon (now {source.budget.epsilon or 0.0:g}), fewer columns, coarser bins or a smaller max_parents"
+    remedy = (
+        f"the network says little; what would help: a larger epsilon (now {source.budget.epsilon or 0.0:g}), "
+        "fewer columns, coarser bins or a smaller max_parents"
+    )
     if learned.measured:
         part = learned.measured[-1].variation
         warning = (

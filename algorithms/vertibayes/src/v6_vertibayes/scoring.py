@@ -50,7 +50,7 @@ class RecordScores:
         organizations: list[int | str] | None,
         with_label: bool,
     ) -> None:
-        self.federation, self.label = federation, label
+        self.federation, self.label, self.given = federation, label, dict(model.given)
         self.classifier = classifier_of(model.network, label)
         around = {name for group in self.classifier.groups for name in group}
         columns = [n for n in model.network.nodes if n in around or (with_label and n == label)]
@@ -79,10 +79,9 @@ class RecordScores:
         engine = self.tables.engine
         joint = self.tables.joint(self.classifier.groups)
         names = [name for _, name in joint]
-        weights = self.classifier.weights([axes for axes, _ in joint])
         members = engine.setup.everyone
         requests = {
-            member: ScoresRequest(names, weights, engine.delivery(member, set(names)), holder, identify)
+            member: ScoresRequest(self.given, self.label, names, engine.delivery(member, set(names)), holder, identify)
             for member in members
         }
         return self.federation.round("partial_scores", requests, members, RecordsReply, last=holder is None)

@@ -172,7 +172,7 @@ class Fit(Cases, Private, Dealt):
     missing: str = argument(
         choice(MISSING),
         "A gap in a column that is used is an error; or the records without a gap at any station count, and nobody sees which "
-        "(private_newton, ties as breslow). With epsilon these always, as a refusal would tell.",
+        "(private_newton, ties as breslow). Always so with epsilon, as a refusal would reveal that there are gaps.",
         "refuse",
         used_when=EXACT,
     )
@@ -228,7 +228,9 @@ class Fit(Cases, Private, Dealt):
                 "solver='admm' takes neither penalty nor strata nor Efron's ties; choose another solver"
             )
         if (self.features is None) == (self.formula is None):
-            raise ArgumentError("features and formula: give one of them, the columns or how the model is made of them")
+            raise ArgumentError(
+                'features and formula: give one of them, such as features=["age", "stage"] or formula="~ age + C(stage)"'
+            )
         outcome = [self.time, self.event, *filter(None, (self.strata, self.weights, self.entry))]
         identifier = [self.id_column] if self.id_column else []
         twice = [name for name in self.columns if name in outcome or name in identifier]

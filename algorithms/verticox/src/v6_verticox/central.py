@@ -162,14 +162,14 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
         )
     if solution.gain_error > KNOWN_LIKELIHOOD:
         federation.warn(
-            f"the log-likelihood and its test are known to about {solution.gain_error:.1g} only, as the rounds that were left did not suffice for more; "
+            f"the log-likelihood and its test are accurate to about {solution.gain_error:.1g} only, as max_rounds was reached; "
             "raise max_rounds"
         )
     report.warn_of_units(federation, prepared.names, solution.coefficients / scales)
     offset, shift = mean_predictor(federation, prepared, solution.coefficients)
     counts = surface.counts if prepared.plan.complete else [prepared.records, prepared.outcome.events]
     if counts is None:
-        federation.warn("a few records have gaps; how many is not told, as a node reveals no such count")
+        federation.warn("a few records have missing values; nodes publish no such small count")
     return federation.result(
         model=report.model_json(
             prepared,

@@ -122,8 +122,12 @@ class Dictionary:
     @cached_property
     def identifier(self) -> str | None:
         """The one column of identifiers, or None."""
-        identifiers = [name for name, entry in self.columns.items() if entry.type == IDENTIFIER]
-        return identifiers[0] if len(identifiers) == 1 else None
+        return self.identifiers[0] if len(self.identifiers) == 1 else None
+
+    @cached_property
+    def identifiers(self) -> list[str]:
+        """All columns of identifiers."""
+        return [name for name, entry in self.columns.items() if entry.type == IDENTIFIER]
 
     @property
     def has_formula(self) -> bool:

@@ -93,7 +93,8 @@ def check_missing(name: str, declared: object) -> tuple[Any, ...]:
     if not isinstance(declared, (list, tuple)) or any(
         isinstance(value, bool) or not isinstance(value, (str, int, float)) for value in declared
     ):
-        raise SchemaError(f'column {name!r}: missing must be a list of texts or numbers, like ["", "NA"]')
+        where = "" if name == "missing" else f"column {name!r}: "
+        raise SchemaError(f'{where}missing must be a list of texts or numbers, like ["", "NA"]')
     return tuple(declared)
 
 

@@ -77,7 +77,8 @@ class Margin:
 def along(maps: Sequence[Array], table: Array) -> Array:
     """Return a table with a matrix applied along every axis; as it is where there are none."""
     for matrix in maps:  # each puts its axis last, so all are in place in the end
-        table = np.tensordot(table, matrix, axes=(0, 1))
+        rest = table.shape[1:]
+        table = (table.reshape(len(table), -1).T @ matrix.T).reshape(*rest, len(matrix))
     return table
 
 
@@ -256,7 +257,7 @@ class MarkovNetwork:
         value, slope = 0.0, [np.zeros_like(belief) for belief in beliefs]
         for term in terms:
             residual = along(term.maps, beliefs[term.home].sum(axis=term.outside)) - term.target
-            value += 0.5 * term.weight * float((residual * residual).sum())
+            value += 0.5 * term.weight * float(np.vdot(residual, residual))
             back = along([matrix.T for matrix in term.maps], residual)
             slope[term.home] += (term.weight * back).reshape(term.wide)
         return value, slope

@@ -162,7 +162,9 @@ class NaiveBayes:
         """
         keys = {"format", "label", "domain", "class_counts", "class_noise", "features", "provenance"}
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-            raise SchemaError(f"model is not a naive Bayes model of format {json.dumps(FORMAT)}")
+            raise SchemaError(
+                f"model is not a naive Bayes model of format {json.dumps(FORMAT)}; give the result of a fit of naive Bayes"
+            )
         if set(data) - {"seal"} != keys:
             raise SchemaError(f"model must have exactly these fields: {', '.join(sorted(keys))}")
         if not isinstance(data["features"], Mapping) or not isinstance(data["provenance"], Mapping):

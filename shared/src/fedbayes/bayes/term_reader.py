@@ -172,7 +172,9 @@ def _union(*parts: list[Term]) -> list[Term]:
 
 
 def _two_ways(factor: Factor) -> SchemaError:
-    return SchemaError(f"formula: '{factor.name}' is written in two ways; write it alike wherever it stands")
+    return SchemaError(
+        f"formula: '{factor.name}' is a category in one place, C({factor.name}), and a number in another; write it alike everywhere"
+    )
 
 
 def _products(left: list[Term], right: list[Term]) -> list[Term]:

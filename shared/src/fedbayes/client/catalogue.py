@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..bayes.encoding import nearest
@@ -50,21 +51,25 @@ class Algorithm:
         return {"name": self.name, "summary": self.summary, "functions": functions, "problem": self.problem}
 
 
+def _names() -> list[str]:
+    """Return the names of the packages that may be algorithms; none is imported."""
+    found = {package.parent.name for folder in sys.path for package in Path(folder).glob(f"{PREFIX}*/__init__.py")}
+    return sorted(name for name in found if name.isidentifier())
+
+
 def installed() -> list[Algorithm]:
     """Return every installed algorithm, by name."""
-    names = sorted({module.name for module in pkgutil.iter_modules() if module.name.startswith(PREFIX)})
-    return [_describe(name) for name in names]
+    return [_describe(name) for name in _names()]
 
 
 def algorithm_named(name: str) -> Algorithm:
     """Return one installed algorithm; `UsageProblem` naming those that are installed if there is none of the name."""
-    algorithms = installed()
-    chosen = [algorithm for algorithm in algorithms if algorithm.name == name.removeprefix(PREFIX)]
-    if not chosen:
-        known = ", ".join(algorithm.name for algorithm in algorithms) or "none"
-        near = nearest(name, [algorithm.name for algorithm in algorithms])
-        raise UsageProblem(f"algorithm '{name[:60]}' is not installed{near}; installed are: {known}")
-    return chosen[0]
+    names = [module.removeprefix(PREFIX) for module in _names()]
+    chosen = name.removeprefix(PREFIX)
+    if chosen not in names:
+        known = ", ".join(names) or "none"
+        raise UsageProblem(f"algorithm '{name[:60]}' is not installed{nearest(name, names)}; installed are: {known}")
+    return _describe(PREFIX + chosen)
 
 
 def check_function(algorithm: str, function: str) -> None:

@@ -26,6 +26,7 @@ FAR = 3.0  # interquartile ranges beyond the quartiles: John Tukey's "far out"
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 COMMA = re.compile(r"[-+]?\d*,\d+")
 WITH_COMMAS = "numbers with a decimal comma: write them with a point in the file"
+FREE_TEXT = "free text: no method takes it; leave the column out"
 DATES = "dates: no method takes them; leave the column out, or make days or years of it in the file"
 
 
@@ -85,10 +86,16 @@ def _proposed(name: str, parts: Sequence[Any], padded: bool) -> tuple[dict[str, 
     words = re.findall(r"\w+", name.lower().replace("_", " "))
     named = bool(words) and words[-1] in LIKE_AN_IDENTIFIER
     if distinct and (not numeric or named or padded) and len(counted) > FEW_CODES:
-        return {"type": IDENTIFIER}, ""
+        return ({"type": CATEGORY}, FREE_TEXT) if not numeric and _is_prose(counted) else ({"type": IDENTIFIER}, "")
     if numeric:
         return _numeric(values), _about_codes(values) or _about_gaps(counted)
     return _categorical(counted)
+
+
+def _is_prose(texts: Iterable[str]) -> bool:
+    """Return whether distinct texts are several words each: what somebody wrote, not names of records."""
+    known = list(texts)
+    return sum(" " in text.strip() for text in known) > len(known) / 2
 
 
 def _differing(entry: Mapping[str, Any], parts: Sequence[Any]) -> str:

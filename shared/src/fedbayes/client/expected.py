@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..bayes.features import CategoricalTables
 from ..randomness import ResearchSampler
 
-__all__ = ["SIGNAL", "Feature", "Tables", "accuracy"]
+__all__ = ["GRID", "SIGNAL", "Feature", "Tables", "accuracy", "drawn", "law"]
 
 Floats = NDArray[np.float64]
 SIGNAL = 0.5
@@ -76,8 +76,8 @@ def _once(tables: Tables, rows: int, signal: float, sampler: ResearchSampler) ->
     random = sampler.generator
     sizes = random.multinomial(rows, np.full(tables.classes, 1.0 / tables.classes))
     truth = random.integers(0, tables.classes, JUDGED)
-    laws = [_law(feature, tables.classes, signal, sampler) for feature in tables.features]
-    judged = [_drawn(law, truth, sampler) for law in laws]
+    laws = [law(feature, tables.classes, signal, sampler) for feature in tables.features]
+    judged = [drawn(law, truth, sampler) for law in laws]
     counted = [np.stack([random.multinomial(size, row) for size, row in zip(sizes, law, strict=True)]) for law in laws]
     released = [
         _binned(table, feature) + random.normal(0.0, tables.deviation, (tables.classes, feature.values))
@@ -91,7 +91,7 @@ def _once(tables: Tables, rows: int, signal: float, sampler: ResearchSampler) ->
     return float((scores.argmax(axis=1) == truth).mean())
 
 
-def _law(feature: Feature, classes: int, signal: float, sampler: ResearchSampler) -> Floats:
+def law(feature: Feature, classes: int, signal: float, sampler: ResearchSampler) -> Floats:
     """Return P(cell | class), shape (classes, cells): of a number's grid, or a category's values."""
     if feature.numeric:
         places = np.linspace(-1.0, 1.0, GRID) * np.sqrt(3.0)  # uniform, of variance 1
@@ -102,7 +102,7 @@ def _law(feature: Feature, classes: int, signal: float, sampler: ResearchSampler
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def _drawn(law: Floats, truth: NDArray[np.int64], sampler: ResearchSampler) -> NDArray[np.int64]:
+def drawn(law: Floats, truth: NDArray[np.int64], sampler: ResearchSampler) -> NDArray[np.int64]:
     """Return a cell for every record of these classes, shape (n,)."""
     ends = np.cumsum(law, axis=1)
     spots = sampler.generator.random(len(truth))

@@ -14,6 +14,7 @@ from .commands.interrupts import commit, draft
 
 STDOUT = "-"
 PAGES = (".html", ".htm")
+LONGEST_NAME = 255  # bytes of a file's name on ext4, XFS, APFS and NTFS
 
 
 def unless_stdout(path: Path | None) -> Path | None:
@@ -21,21 +22,25 @@ def unless_stdout(path: Path | None) -> Path | None:
     return None if path is None or str(path) == STDOUT else path
 
 
-def check_output(option: str, path: Path, endings: Sequence[str] = ()) -> Path:
+def check_output(option: str, path: Path, endings: Sequence[str] = (), replace: bool = True) -> Path:
     """Return an output path after seeing that it can be written, before anything runs.
 
     Raises
     ------
     UsageProblem
-        If it ends otherwise than it may, its folder is missing or cannot be written, or it is a folder itself.
+        If it ends otherwise than it may, its folder is missing or cannot be written, it is a folder itself, or it is there and may not be replaced.
     """
     folder = path.absolute().parent
+    if len(os.fsencode(path.name)) > LONGEST_NAME:
+        raise UsageProblem(f"{option}: the name of the file is too long ({path.name[:40]}...); give a shorter one")
     if path.is_dir():
         raise UsageProblem(f"{option}: {path} is a folder; name a file in it")
     if endings and path.suffix not in endings:
         raise UsageProblem(f"{option}: the file must end in one of: {', '.join(endings)}")
     if not folder.is_dir():
         raise UsageProblem(f"{option}: the folder {folder} does not exist; make it first")
+    if path.exists() and not replace:
+        raise UsageProblem(f"{option}: {path} is there already; give another name, or --force to replace it")
     try:
         handle, probe = _new_draft(folder)
     except OSError as problem:
@@ -130,6 +135,6 @@ def read_json(path: Path, name: str) -> Any:
     """
     try:
         return json.loads(read_text(path, name))
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         position = f"line {problem.lineno}" if isinstance(problem, json.JSONDecodeError) else "somewhere"
         raise UsageProblem(f"{name} {path} is not valid JSON ({position}); correct it") from None

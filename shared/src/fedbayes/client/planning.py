@@ -11,6 +11,7 @@ from .catalogue import declared_of, rounds_of
 from .commands.exits import UsageProblem
 from .expected import SIGNAL, Feature, Tables, accuracy
 from .local import Job
+from .rehearsal import known_domain, rehearse
 
 if TYPE_CHECKING:
     from ..federation.outset import Outlook
@@ -28,12 +29,15 @@ SECONDS_A_ROUND = 3.3  # on stock nodes, docs/status.md
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a task would run: how many organizations, with how many records in all (0: unknown), under which limits; how much a feature tells (`expected`)."""
+    """Where a task would run: how many organizations, with how many records in all (0: unknown), under which limits; how much a feature tells
+    (`expected`), and how often the task is run on made-up records (`rehearsal`; 0: never).
+    """
 
     stations: int = 3
     rows: int = 0
     limits: Mapping[str, Any] | None = None
     signal: float = SIGNAL
+    rehearsals: int = 0
 
 
 def plan(job: Job, setting: Setting) -> dict[str, Any]:
@@ -46,12 +50,13 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         where they depend on more than the question), ``columns``, ``debit`` (epsilon, delta, queries at every
         station with data), ``private``, ``single_records``, ``noise`` (of tables by class: deviation of a cell, cells, mean count; None for
         others), ``expected`` (accuracy on made-up records; None without rows, or for other tasks), ``chosen`` (what the task
-        chooses of itself, and from what), ``refusals`` (the words of each limit), ``warnings``.
+        chooses of itself, and from what), ``rehearsal`` (what `rehearsal.rehearse` returns; None if it was not asked for. Rounds and bytes are
+        then measured), ``refusals`` (the words of each limit), ``warnings``.
 
     Raises
     ------
     UsageProblem
-        If algorithm or function does not exist, or the function cannot be planned.
+        If algorithm or function does not exist, or the function cannot be planned or rehearsed.
     ArgumentError
         What the function says of its arguments.
     """
@@ -60,15 +65,17 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
     policy = _policy(setting.limits or {})
     outlook = Outlook(setting.stations, policy)
     preflight = _ask(job, outlook)
+    domain = known_domain(job.arguments)
     job = _filled(job)
-    rounds = rounds_of(job)
+    rehearsed = _rehearsed(job, domain, list(preflight.columns), setting) if setting.rehearsals else None
+    rounds = rehearsed["rounds"] if rehearsed else rounds_of(job)
     return {
         "algorithm": job.algorithm.removeprefix("v6_"),
         "function": job.function,
         "stations": len(outlook.names),
         "rounds": rounds or None,
         "seconds": round(rounds * SECONDS_A_ROUND, 1) if rounds else None,
-        "bytes": _bytes(job, len(outlook.names), setting.rows),
+        "bytes": rehearsed["bytes"] if rehearsed else _bytes(job, len(outlook.names), setting.rows),
         "columns": list(preflight.columns),
         "debit": {"epsilon": preflight.epsilon, "delta": preflight.delta, "queries": preflight.queries},
         "private": preflight.private,
@@ -76,9 +83,16 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         "noise": _noise(job, setting),
         "expected": _expected(job, setting),
         "chosen": _chosen(job),
+        "rehearsal": rehearsed,
         "refusals": _refusals(policy, preflight, len(outlook.names)),
         "warnings": outlook.warnings,
     }
+
+
+def _rehearsed(job: Job, domain: Mapping[str, Any], columns: list[str], setting: Setting) -> dict[str, Any]:
+    if not setting.rows:
+        raise UsageProblem("--rehearse needs --rows, the number of records to make up")
+    return rehearse(job, domain, columns, (setting.stations, setting.rows), setting.rehearsals, setting.signal)
 
 
 def _filled(job: Job) -> Job:

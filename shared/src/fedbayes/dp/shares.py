@@ -12,6 +12,9 @@ noise to a complete mechanism and so costs no privacy. One truncation: values ab
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +24,16 @@ from . import mechanisms
 from .checks import positive, probability
 from .gaussian import SMALLEST_SHARE
 
-__all__ = ["HONEST_FRACTION", "diluted_geometric", "dilution", "discrete_gaussian", "honest_parties", "polya"]
+__all__ = [
+    "HONEST_FRACTION",
+    "UntrustedFraction",
+    "diluted_geometric",
+    "dilution",
+    "discrete_gaussian",
+    "honest_parties",
+    "polya",
+    "trusting_at_most",
+]
 
 HONEST_FRACTION = 0.8
 """The part of the parties whose shares must suffice, by default, in every method."""
@@ -33,6 +45,26 @@ _LARGEST_DEVIATION = 2.0**52  # the samplers saturate at 2^63, and saturated noi
 _SMALLEST_SCALE = 2.0**-10  # smaller scales get this one: more noise than asked for, with probability below exp(-1000)
 
 
+class UntrustedFraction(Exception):
+    """More parties are counted on than may be (`trusting_at_most`)."""
+
+
+_most: ContextVar[float] = ContextVar("largest honest fraction", default=1.0)
+
+
+@contextmanager
+def trusting_at_most(honest_fraction: float) -> Iterator[None]:
+    """Refuse, as long as it lasts, shares of noise among several parties of which a larger part is counted on.
+
+    Whoever draws shares in somebody else's name, with numbers that he was sent, says here what was agreed: `honest_parties` holds every draw to it.
+    """
+    before = _most.set(honest_fraction)
+    try:
+        yield
+    finally:
+        _most.reset(before)
+
+
 def honest_parties(parties: int, honest_fraction: float) -> int:
     """Return the number of parties whose noise the guarantee rests on: max(1, min(floor(honest_fraction * parties), parties - 1)).
 
@@ -42,11 +74,17 @@ def honest_parties(parties: int, honest_fraction: float) -> int:
     ------
     ValueError
         If there is no party or the fraction is not in (0, 1].
+    UntrustedFraction
+        If there are several, and the fraction is larger than `trusting_at_most` says.
     """
     if isinstance(parties, bool) or parties < 1:
         raise ValueError("parties: give a whole number of at least 1")
     if not 0.0 < honest_fraction <= 1.0:
         raise ValueError("honest_fraction: give a number in (0, 1]")
+    if parties > 1 and honest_fraction > _most.get():
+        raise UntrustedFraction(
+            "honest_fraction: more stations are counted on than the job's manifest says; the job stops"
+        )
     return max(1, min(math.floor(honest_fraction * parties + 1e-9), parties - 1))
 
 

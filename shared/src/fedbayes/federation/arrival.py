@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ..dp import shares
 from ..mpc.relay import fingerprint, is_signed
 from . import dictionaries, peers, platform
 from .codec import decode, encode
 from .envelope import Request
 from .errors import MessageError, PolicyError
-from .manifest import Manifest, ModelClaim
+from .manifest import Manifest, ModelClaim, model_digest
 
 if TYPE_CHECKING:
     from .member import Member
@@ -95,6 +98,31 @@ def _check_new(
     folder = station.policy.folder()
     if folder is not None:
         peers.keep_manifest(folder, manifest)
+
+
+@contextmanager
+def as_agreed(manifest: Manifest | None) -> Iterator[None]:
+    """Hold what a station draws in a round to the job's manifest: no noise counts on more stations than that says.
+
+    Raises
+    ------
+    MessageError
+        If some would, whatever the method and the law.
+    """
+    try:
+        with shares.trusting_at_most(shares.HONEST_FRACTION if manifest is None else manifest.honest_fraction):
+            yield
+    except shares.UntrustedFraction as problem:
+        raise MessageError(str(problem)) from None
+
+
+def check_claimed(station: Member, model: Mapping[str, Any]) -> None:
+    """Raise `MessageError` unless a model of a request, or its outline, is one that the researcher gave: a claim of the manifest, by which its seal is
+    checked.
+    """
+    claims = () if station.manifest is None else station.manifest.models
+    if model_digest(model) not in {claim.digest for claim in claims}:
+        raise MessageError("the model of a request is none that the job's manifest names; the job stops")
 
 
 def check_models(station: Member) -> None:

@@ -45,5 +45,5 @@ def preflight(federation: Federation, asked: Questions) -> dict[str, Any]:
     try:
         body(federation, **(asked.arguments or {}))
     except Checked as done:
-        return federation.result(privacy=not_private("nothing of any table was asked"), stations=done.table)
+        return federation.result(privacy=not_private("no table was read"), stations=done.table)
     raise ArgumentError("function does not open a channel, so that it cannot be checked")

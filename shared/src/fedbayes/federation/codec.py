@@ -42,6 +42,8 @@ DTYPES = (
 MOST_BYTES = 2**31  # of one array: below the server's limit on a result
 LARGEST_WHOLE = 2**127  # numbers of the widest ring, Z/2^128, signed
 DEEPEST = 60  # nested messages and lists; far below Python's recursion limit
+AS_THEY_ARE = frozenset([type(None), bool, int, str])  # most values, and the same in JSON
+PLAIN: dict[Any, type] = {kind: kind for kind in (bool, int, str, dict, list)}
 T = TypeVar("T", bound="Text")
 BUFFER = "\x00"  # the only key of an object that stands for bytes behind the JSON of a packed value
 
@@ -84,13 +86,12 @@ def encode(value: Any, raw: bool = False) -> Any:
     MessageError
         If the value has no JSON form here (an object array, say).
     """
-    if value is None or isinstance(value, str | bool | int):
+    if type(value) in AS_THEY_ARE or isinstance(value, str | int):
         return value
     if isinstance(value, Wrapped):
         return encode(typing.cast(Any, value).value, raw)
     if isinstance(value, Message):
-        fields = dataclasses.fields(typing.cast(Any, value))
-        return {field.name: encode(getattr(value, field.name), raw) for field in fields}
+        return {name: encode(getattr(value, name), raw) for name in _names(typing.cast(Any, type(value)))}
     if isinstance(value, np.ndarray):
         return _encode_array(value, raw)
     if isinstance(value, bytes):
@@ -117,6 +118,8 @@ def pack(value: Any) -> bytes:
     buffers: list[bytes] = []
 
     def hide(item: Any) -> Any:
+        if type(item) in AS_THEY_ARE:
+            return item
         if isinstance(item, bytes):
             buffers.append(item)
             return {BUFFER: len(item)}
@@ -169,6 +172,16 @@ def _encode_array(array: np.ndarray[Any, Any], raw: bool) -> dict[str, Any]:
 
 
 @cache
+def _origin(kind: Any) -> Any:
+    return typing.get_origin(kind)
+
+
+@cache
+def _names(cls: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(cls))
+
+
+@cache
 def _fields(cls: type) -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
@@ -201,8 +214,17 @@ def decode(cls: type, payload: Any) -> Any:
         raise MessageError(f"{cls.__name__}: a field has a value that it cannot have") from None
 
 
+def _unaliased(kind: Any) -> Any:
+    """Return the type that an alias stands for, without its parameters: ``NDArray`` of NumPy 2.5 and later is one."""
+    named = typing.get_origin(kind) or kind
+    return getattr(named, "__value__", kind)
+
+
 def _decode(kind: Any, value: Any, path: str) -> Any:
-    origin = typing.get_origin(kind)
+    if kind is int or kind is str or kind is float or kind is bytes:
+        return _decode_plain(kind, value, path)
+    kind = _unaliased(kind)
+    origin = _origin(kind)
     if kind is Any or kind is dict or kind is list:
         _check_depth(value, path)
     if kind is Any:
@@ -290,7 +312,7 @@ def _decode_plain(kind: Any, value: Any, path: str) -> Any:
             return kind.read(value)
         except (ValueError, TypeError):
             raise MessageError(f"{path}: must be a name") from None
-    accepted = {bool: bool, int: int, str: str, dict: dict, list: list}.get(kind)
+    accepted = PLAIN.get(kind)
     if accepted is None:
         raise MessageError(f"{path}: the field's type has no JSON form")
     if not isinstance(value, accepted) or (kind is int and isinstance(value, bool)):

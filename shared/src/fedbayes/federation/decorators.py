@@ -21,6 +21,7 @@ from typing import Any
 from vantage6.algorithm.tools.util import error as log_error
 from vantage6.algorithm.tools.util import info as log_info
 
+from ..dp.shares import HONEST_FRACTION
 from . import arrival, dictionaries, platform
 from .codec import decode, encode
 from .declare import arguments_of
@@ -119,7 +120,9 @@ def _answer(function: Callable[..., Any], visit: _Visit, mock_data: Any) -> dict
     try:
         station = Station(visit.run, visit.origin, memory, request, mock_data)
         station.bind(visit.question_digest)
-        reply = function(station, decode(_request_class(function), visit.body))
+        asked = decode(_request_class(function), visit.body)
+        with arrival.as_agreed(station.manifest):
+            reply = function(station, asked)
         station.gate.check(reply)
         content = {"reply": encode(reply, raw=True), "spent": station.spent, "token": arrival.token_of(station)}
     except Exception as failure:
@@ -167,6 +170,7 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
         asked = declared.read(name, dictionaries.taken(federation, defaults, arguments))
         for text in asked.unused():
             federation.warn(text)
+        federation.honest_fraction = getattr(asked, "honest_fraction", HONEST_FRACTION)
         return function(federation, asked)
 
     @functools.wraps(function)

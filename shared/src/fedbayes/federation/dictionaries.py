@@ -87,7 +87,7 @@ def take(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[s
     split = others.get("split") or defaults.get("split") or (model.get("split") if isinstance(model, Mapping) else None)
     if dictionary.subset is not None and VERTICAL in defaults and split != "horizontal":
         raise ArgumentError(
-            "dictionary: a subset would tell which records are left out where records are split over stations; leave it out here"
+            "dictionary: a subset would reveal which records are left out where records are split over stations; leave it out here"
         )
     used = _columns(dictionary, others)
     if "domain" in defaults and others.get("domain") is None and dictionary.domain(used):
@@ -95,8 +95,14 @@ def take(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[s
         bins = dictionary.bins(used)
         if bins and "bins" in defaults and others.get("bins") is None:
             others["bins"] = bins
-    if dictionary.identifier is not None and _is_matched(defaults, others, split):
-        others.setdefault("id_column", dictionary.identifier)
+    if _is_matched(defaults, others, split) and others.get("id_column") is None:
+        several = dictionary.identifiers
+        if len(several) > 1:
+            raise ArgumentError(
+                f"id_column: the dictionary has several identifiers ({', '.join(several[:5])}); say by which one records are matched"
+            )
+        if several:
+            others["id_column"] = several[0]
     return others, Study(dictionary, tuple(used), others.get("epsilon") is not None)
 
 

@@ -178,7 +178,7 @@ def _counted(station: Station, request: DescribeRequest, held: list[str]) -> dic
 
 @central
 def describe(federation: Federation, asked: Describe) -> dict[str, Any]:
-    """Tell what columns hold over all stations: how many records, what is missing or outside the domain, categories, quantiles. Two rounds.
+    """Summarize columns over all stations: records, missing values, values outside the domain, categories, quantiles. Two rounds.
 
     Without `epsilon` the counts are exact: small ones are hidden, neighbouring bins are united until each holds enough.
 
@@ -257,7 +257,7 @@ def _warn(federation: Federation, name: str, counts: NDArray[np.int64], noise: f
         )
     elif outside - LOUD * noise > NEARLY_ALL * (total - missing):
         federation.warn(
-            f"column '{name}': nearly all that is there is outside its domain; correct the domain or the column's name"
+            f"column '{name}': nearly all its values are outside its domain; correct the domain or the column's name"
         )
     elif missing - LOUD * noise > NEARLY_ALL * total:
         federation.warn(f"column '{name}' is nearly empty")

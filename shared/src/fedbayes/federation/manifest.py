@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..dp.shares import HONEST_FRACTION
 from ..mpc.relay import KEY_BYTES, SigningPair, is_signed
 from .codec import Message, encode
 from .errors import MessageError
@@ -28,6 +29,21 @@ def text_of(*parts: Any) -> bytes:
 def digest_of(value: Any) -> str:
     """Return the SHA-256, 64 hexadecimal digits, of the canonical JSON of a value."""
     return hashlib.sha256(text_of(value)).hexdigest()
+
+
+def outline_of(model: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model with the digests of its members in their place, if it has any: by this, one member can be shown without the others."""
+    if isinstance(model.get("model"), Mapping):
+        return {**model, "model": outline_of(model["model"])}
+    members = model.get("members")
+    if not isinstance(members, list):
+        return dict(model)
+    return {**model, "members": [one if isinstance(one, str) else digest_of(one) for one in members]}
+
+
+def model_digest(model: Mapping[str, Any]) -> str:
+    """Return the digest by which a model is claimed and sealed: that of its outline, so that the outline alone has it too."""
+    return digest_of(outline_of(model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +148,8 @@ class Manifest(Message):
         The models among the arguments.
     dictionary : str
         Digest of the study's data dictionary that stations apply; empty without one.
+    honest_fraction : float
+        Part of the stations whose shares of noise are counted on: no round may count on more.
     """
 
     session: str
@@ -145,9 +163,12 @@ class Manifest(Message):
     cards: dict[int, Card]
     models: tuple[ModelClaim, ...] = ()
     dictionary: str = ""
+    honest_fraction: float = HONEST_FRACTION
 
     def __post_init__(self) -> None:
         """Check that every member has a name, a role, and keys of its own."""
+        if not 0.0 < self.honest_fraction <= 1.0:
+            raise ValueError("honest_fraction must be in (0, 1]")
         if not self.cards or set(self.names) != set(self.cards) or set(self.roles) != set(self.cards):
             raise ValueError("every member needs a name, a role and keys")
         if any(role not in ROLES for role in self.roles.values()):
@@ -193,4 +214,4 @@ def claim_of(model: Mapping[str, Any]) -> tuple[dict[str, Any], ModelClaim]:
 
     bare = {key: value for key, value in model.items() if key != "seal"}
     seal = model.get("seal")
-    return bare, ModelClaim(digest_of(bare), None if seal is None else decode(ModelSeal, seal))
+    return bare, ModelClaim(model_digest(bare), None if seal is None else decode(ModelSeal, seal))

@@ -22,6 +22,7 @@ import numpy as np
 from ..randomness import secret_bytes
 from . import platform
 from .errors import MessageError, StationError
+from .kept_arrays import read_arrays, write_arrays
 from .platform import Origin, Run
 from .secrets import KEY_FILE, UNWRITABLE, first, once, own_keys
 
@@ -151,7 +152,7 @@ class Memory:
 
     def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> bool:
         """Keep arrays for later rounds of this job at this station (the first writer wins); return whether it was this call that kept them."""
-        return first(self.path / f"kept-{_safe(name)}", lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
+        return first(self.path / f"kept-{_safe(name)}", lambda file: write_arrays(file, arrays))
 
     def kept(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
         """Return what `keep` stored.
@@ -161,11 +162,10 @@ class Memory:
         MessageError
             If nothing of that name was kept in this job.
         """
-        path = self.path / f"kept-{_safe(name)}"
-        if not path.exists():
-            raise MessageError("an earlier round of this job is missing at this station; start the job again")
-        with np.load(path, allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in arrays.files}
+        try:
+            return read_arrays(self.path / f"kept-{_safe(name)}")
+        except FileNotFoundError:
+            raise MessageError("an earlier round of this job is missing at this station; start the job again") from None
 
     def _reply(self, question_digest: str, reply_key: bytes) -> Path:
         return self.path / f"reply-{_safe(f'{question_digest}|{reply_key.hex()}')}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from ..dp.shares import HONEST_FRACTION
 from .errors import ArgumentError
 from .opening import Preflight
 from .policy import Policy
@@ -36,6 +37,7 @@ class Outset:
     def __init__(self, names: dict[int, str], organization: int, policy: Policy) -> None:
         self.names, self.organization, self.policy = names, organization, policy
         self.dictionary: dict[str, Any] | None = None
+        self.honest_fraction = HONEST_FRACTION
         self.warnings: list[str] = []
 
     def warn(self, text: str) -> None:

@@ -180,6 +180,7 @@ class Federation(Outset):
                 cards=cards,
                 models=self._task.models,
                 dictionary=dictionaries.digest(self.dictionary),
+                honest_fraction=self.honest_fraction,
             )
         except ValueError as problem:
             raise MessageError(f"{problem}; the job stops") from None

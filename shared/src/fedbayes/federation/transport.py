@@ -19,7 +19,7 @@ from .codec import Message, encode
 from .envelope import LEAST_FILED, PROTOCOL, Request, filed, open_reply, question, seal_body
 from .errors import MessageError, StationError
 from .gate import Masked
-from .manifest import Manifest, ModelSeal, digest_of
+from .manifest import Manifest, ModelSeal, model_digest
 from .memory import AGGREGATOR_FILES, Memory
 from .peers import lasting_keys
 from .platform import Run
@@ -257,7 +257,7 @@ class Transport:
         if self.lasting is None or self.manifest is None:
             return None
         unsigned = ModelSeal(algorithm, self.manifest.hash, dict(self._tokens), self.lasting.public_bytes, b"")
-        signature = self.lasting.sign(unsigned.text(digest_of(model)))
+        signature = self.lasting.sign(unsigned.text(model_digest(model)))
         return ModelSeal(algorithm, unsigned.manifest, unsigned.tokens, unsigned.identity, signature)
 
     def without_lasting_key(self, members: set[int]) -> list[str]:

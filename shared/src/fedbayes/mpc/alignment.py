@@ -38,7 +38,7 @@ LEFT_OUT = -1
 
 
 class AlignmentError(ValueError):
-    """Identifiers that cannot be aligned; the text counts rows and shows none."""
+    """Identifiers that cannot be aligned; the text neither shows nor counts them."""
 
 
 def check_identifiers(identifiers: Sequence[str | None]) -> None:
@@ -47,14 +47,12 @@ def check_identifiers(identifiers: Sequence[str | None]) -> None:
     Raises
     ------
     AlignmentError
-        With the number of rows concerned and nothing else.
+        Which says what is wrong, of no row in particular.
     """
-    gaps = sum(1 for identifier in identifiers if identifier is None or identifier == "")
-    if gaps:
-        raise AlignmentError(f"{gaps} rows have no identifier; fill them in or drop these rows")
-    repeated = len(identifiers) - len(set(identifiers))
-    if repeated:
-        raise AlignmentError(f"{repeated} rows repeat an identifier of another row; keep one row a person")
+    if any(identifier is None or identifier == "" for identifier in identifiers):
+        raise AlignmentError("some rows have no identifier; fill them in or drop these rows")
+    if len(set(identifiers)) < len(identifiers):
+        raise AlignmentError("some rows repeat an identifier of another row; keep one row a person")
 
 
 def shuffled(rows: int, key: bytes) -> Positions:

@@ -14,8 +14,8 @@ Nothing is dealt for the product of all masks of a `product` or `bilinear`: the 
 a mask that is smaller by it. That mask is uniform too, and the dealer knows it. So these shares are to be opened, never to be revealed as they are.
 
 An opening needs the low bits only that the value and the guard against wrapping take (`RING_GUARD`): openings travel modulo a smaller power of two.
-Whoever relays them may add them, cut them and send one array back: of what it relays it learns the public part, which every party
-learns too, and the single openings, which are uniform given their sum.
+Whoever relays them may add them and send one array back (`relayed_sums`, where parties see that nothing was changed): of what it
+relays it learns the public part, which every party learns too, and the single openings, which are uniform given their sum.
 
 **Reveals** to a party: openings, each masked by a fresh uniform vector, hence uniform and independent of all data. To the dealer: nothing but shapes.
 **Assumes** semi-honest parties, at least one of which keeps its shares, and a dealer that colludes with nobody.
@@ -84,7 +84,7 @@ class Engine(ABC):
         name : str
             The name given to `open_with`.
         public : Wide or None
-            At a party: the sum of the parties' openings, reduced and cut (`closed`).
+            At a party: the sum of the parties' openings, reduced and cut (`relayed_sums.Form`).
         shape : tuple of int
             Shape of the value.
         frac_bits : int

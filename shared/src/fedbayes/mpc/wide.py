@@ -111,6 +111,10 @@ class Wide:
         product = self * Wide(words[0], words[1])
         return -product if factor < 0 else product
 
+    def below(self, other: Wide) -> npt.NDArray[np.bool_]:
+        """Say where the unsigned representative is less than the other's."""
+        return np.asarray((self.high < other.high) | ((self.high == other.high) & (self.low < other.low)))
+
     def shift_right(self, bits: int) -> Wide:
         """Divide the unsigned representatives by 2^bits, rounding down; 0 <= bits < 128."""
         if bits == 0:

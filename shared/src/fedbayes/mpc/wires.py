@@ -14,7 +14,7 @@ from typing import Any
 from .prg import expand
 from .wide import Wide
 
-__all__ = ["Share", "Wire", "added", "closed", "expand_wide", "ring_bits"]
+__all__ = ["Share", "Wire", "added", "expand_wide", "ring_bits"]
 
 RING_GUARD = 46
 """Bits beyond the fractional ones: an opening of a value below 2^b wraps with probability 2^-(46 - b)."""
@@ -105,11 +105,6 @@ class Wire:
 def ring_bits(frac_bits: int, dropped: int) -> int:
     """Return modulo which power of two an opening travels: whole bytes, at most 128 bits, all of them where nothing is cut."""
     return min(128, -(-(frac_bits + dropped + RING_GUARD) // 8) * 8) if dropped else 128
-
-
-def closed(parts: Iterable[Wide], frac_bits: int, dropped: int) -> Wide:
-    """Return the public part of a wire: the sum of the parties' openings, reduced and cut; whoever relays them can do it."""
-    return added(parts).low_bits(ring_bits(frac_bits, dropped)).shift_right(dropped)
 
 
 def expand_wide(key: bytes, name: str, shape: tuple[int, ...]) -> Wide:

@@ -23,7 +23,7 @@ from .survival import kaplan_meier
 Vector = npt.NDArray[np.float64]
 TRANSFORMS = ("rank", "km", "identity", "log")
 UNSEEN = "this solver opens no sum of residuals weighted by time; fit with solver='private_newton' or 'bfgs', or by strata where in doubt"
-UNRANKED = "nobody knows which records are complete, so nobody ranks or centres their times; fit with missing='refuse' or by strata where in doubt"
+UNRANKED = "not tested with missing='complete', as nobody knows which records are complete; fit with missing='refuse', or by strata where in doubt"
 WEIGHTED = "weights of events have no place in its variance; fit without weights, or by strata where in doubt"
 TOO_FEW = "no stratum has as many events as the outcome holder's node demands; nothing was opened for the check"
 

@@ -111,7 +111,7 @@ def tally(federation: Federation, stations: Sequence[int], question: Question) -
         weight = (weighed.events[0] / np.maximum(counts.events[0], 1.0))[chosen.slots.timed]
     if len(chosen.times) < len(question.times):
         federation.warn(
-            f"{len(question.times)} times were united to {len(chosen.times)}, so that enough events lie between two of them; model.times are those that count"
+            f"{len(question.times)} times were merged into {len(chosen.times)}, so that every interval has enough events; model.times lists them"
         )
     centre, scale = counted.moments()
     events = counts.events[0, chosen.slots.timed].astype(np.int64)

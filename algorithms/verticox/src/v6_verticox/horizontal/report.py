@@ -17,7 +17,7 @@ from .formula import entry_of
 from .messages import Question
 
 Vector = npt.NDArray[np.float64]
-NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard are released without noise, made of exact sums over risk sets"
+NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard are released without noise, from exact sums over risk sets"
 
 
 def model_json(
@@ -136,7 +136,7 @@ def privacy(question: Question, robust: bool) -> dict[str, Any]:
     events = ", the same sums over the events of each time" if question.ties == "efron" else ""
     extras = [
         (question.entry, "who enters by time of that grid"),
-        (question.weights, "sums of the weights and of their squares by time of the united grid"),
+        (question.weights, "sums of the weights and of their squares by time of the merged grid"),
         (question.cluster, "the number of clusters"),
     ]
     more = "".join(f", {text}" for asked, text in extras if asked)
@@ -151,9 +151,9 @@ def privacy(question: Question, robust: bool) -> dict[str, Any]:
         unit="row",
         reveals={
             "researcher": "coefficients, covariance, log-likelihood, baseline hazard at times with several events between them, linear predictor at the mean, "
-            "numbers of records, events and clusters, the united grid",
+            "numbers of records, events and clusters, the merged grid of times",
             "central": f"over all stations: events and other records by {'stratum and ' if question.strata else ''}time of the grid that was asked for{more}, "
-            "records at the bounds of each feature and with each category, means and deviations; at every point of the fit, at the times of the united "
+            "records at the bounds of each feature and with each category, means and deviations; at every point of the fit, at the times of the merged "
             f"grid, the sums over the records at risk of their relative risks and of the features weighted by these{events}, the events' sums of features, "
             f"one matrix of squares over all records, and how many pairs of records of one station agree{scores}; nothing of one station",
             "stations": "coefficients, means and deviations of the features, and hazards of the times at every point"

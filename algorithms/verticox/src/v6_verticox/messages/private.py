@@ -123,15 +123,35 @@ class PermuteReply(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Opened(Message):
+    """What a stage opened: sums of the share holders' parts, as central added them.
+
+    Attributes
+    ----------
+    sums : dict of Name to ndarray of uint8
+        Whole numbers along the last axis: for the verifier one byte more than a part has, for the others cut.
+    checksums : list of bytes
+        For the verifier, one a share holder, in the order of the plan.
+    """
+
+    sums: dict[Name, np.ndarray[Any, Any]] = field(default_factory=dict)
+    checksums: list[bytes] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if any(total.dtype != np.uint8 or total.ndim < 1 for total in self.sums.values()):
+            raise ValueError("a sum of openings is malformed")
+
+
+@dataclass(frozen=True, slots=True)
 class StageRequest(Message):
-    """The openings of the previous stage, added and cut by central, and the stages to compute (the main one first, others beside it).
+    """What the previous stage opened, or nothing, and the stages to compute (the main one first, others beside it).
 
     `corrections`: the dealer's, for who takes them. `for_stations`: what the other share holders told this one in the previous stage, sealed (see `complete`).
     """
 
     plan: Plan
     stages: list[Stage]
-    openings: dict[Name, np.ndarray[Any, Any]]
+    openings: Opened
     permuted: Broadcast | None
     corrections: Sealed | None
     for_stations: dict[int, Sealed] = field(default_factory=dict)
@@ -139,12 +159,13 @@ class StageRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class StageReply(Message):
-    """The station's part of every opening, and shares of what central may know.
+    """The station's part of every opening, their checksum, and shares of what central may know.
 
     `for_stations`: shares of what single stations may know, sealed for them; `counts`: from the outcome holder, complete records and events.
     """
 
     openings: dict[Name, Share[np.ndarray[Any, Any]]]
+    checksum: Share[bytes] | None
     revealed: dict[str, Share[np.ndarray[Any, Any]]]
     frac_bits: Public[dict[str, int]]
     for_stations: dict[int, Sealed] = field(default_factory=dict)

@@ -10,18 +10,17 @@ from fedbayes.federation import Broadcast, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
 from fedbayes.federation.gate import Receipt
 from fedbayes.federation.horizontal import CountNoise, SumReply, pay_part
-from fedbayes.federation.manifest import digest_of
-from fedbayes.mpc.shared_fixed import Dealer
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share
 
 from ..horizontal.private.layout import BITS, Layout, outline_layout
 from ..messages.names import Name
 from ..messages.setup import Plan
-from ..shares.agreed import taker
-from ..shares.program import Outgoing, pack
+from ..shares.program import Outgoing
+from ..stations.asked_once import asked_once
 from ..stations.binding import bound, chained
-from ..stations.holder import KeptWires, ShareHolder, dealer_keys
+from ..stations.dealer import dealer, sealed_corrections
+from ..stations.holder import KeptWires, ShareHolder
 from ..stations.setup import rows_in_order
 from . import records
 from .blurred import blurred
@@ -92,16 +91,14 @@ def partial_factors(station: Station, request: Factors) -> FactorsReply:
     """
     plan = request.plan
     if station.organization == plan.helper:
-        keys, takes = dealer_keys(station, plan), taker(plan, station.aggregator)
-        _same_point(station, request)
-        dealer = Dealer(keys, plan.holders.index(takes))
-        dealt = pack(Step(dealer, plan, request.sizes, {}).deal())
-        return FactorsReply(None, station.seal(takes, dealt, "corrections"))
+        deals = Step(dealer(station, plan), plan, request.sizes, {})
+        _one_point(station, request)
+        return FactorsReply(None, sealed_corrections(station, plan, deals.deal()))
     if request.point is None:
         raise MessageError("a point of the fit is missing; start the job again")
     station.require_private(request.point.asked.noise.promises)
     holder, joint = _holder(station, plan), Joint(request.point.asked, plan)
-    _same_point(station, request)
+    _one_point(station, request)
     engine = holder.engine(request.sizes.step)
     step = Step(engine, plan, request.sizes, KeptWires(station))
     values = records.entered(step, joint, request.point, holder.index, records.read(station, joint, holder.index))
@@ -121,7 +118,7 @@ def partial_products(station: Station, request: Products) -> ProductsReply:
     plan, point, stage = request.plan, request.point, request.stage
     station.require_private(point.asked.noise.promises)
     holder, joint = _holder(station, plan), Joint(point.asked, plan)
-    point_digest = _same_point(station, request)
+    point_digest = _one_point(station, request)
     step = Step(holder.engine(point.step, request.corrections), plan, request.sizes, KeptWires(station))
     openings = _received(holder, step, stage - 1, request.letters)
     label = _label(point.step, stage)
@@ -142,16 +139,12 @@ def _holder(station: Station, plan: Plan) -> ShareHolder:
     return ShareHolder(station, plan)
 
 
-def _same_point(station: Station, request: Factors | Products) -> str:
+def _one_point(station: Station, request: Factors | Products) -> str:
     """Return the digest of the point of a step, one a step: cuts, scales and noise must be those of one point.
 
-    The dealer deals for one plan and one set of sizes: who takes the corrections of two could subtract what hides them, as it is the same in both.
+    The dealer deals for one set of sizes a step: who takes the corrections of two could subtract what hides them, as it is the same in both.
     """
-    digest = digest_of((request.plan, request.sizes, request.point))
-    station.keep(f"point|{request.sizes.step}", digest=np.array(digest))
-    if str(station.kept(f"point|{request.sizes.step}")["digest"]) != digest:
-        raise MessageError("a step of the protocol was asked for twice with other contents; start the job again")
-    return digest
+    return asked_once(station, f"point|{request.sizes.step}", [request.plan, request.sizes, request.point])
 
 
 def _label(step: int, stage: int) -> str:

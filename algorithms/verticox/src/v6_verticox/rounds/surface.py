@@ -10,15 +10,25 @@ import numpy.typing as npt
 
 from fedbayes.federation import Broadcast, Sealed
 from fedbayes.federation.errors import ConvergenceError
+from fedbayes.mpc.relayed_sums import relayed
 from fedbayes.mpc.wide import Wide
 
 from ..messages.names import START, Name
-from ..messages.private import EnterReply, EnterRequest, PermuteReply, PermuteRequest, Stage, StageReply, StageRequest
-from ..shares.agreed import CHECK, check_bound, layout, places_of, taker
+from ..messages.private import (
+    EnterReply,
+    EnterRequest,
+    Opened,
+    PermuteReply,
+    PermuteRequest,
+    Stage,
+    StageReply,
+    StageRequest,
+)
+from ..shares.agreed import CHECK, check_bound, layout, places_of, taker, verifier
 from ..shares.complete import NODES, integrated, opened_names
 from ..shares.newton_step import BESIDE
 from ..shares.newton_step import beside as beside_step
-from ..shares.program import CORRECTING, relayed
+from ..shares.program import CORRECTING, forms
 from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
 from ..shares.sandwich import SQUARES, kinds
 from .lockstep import Rounds
@@ -76,7 +86,7 @@ class FederatedSurface:
         self._source, self._version, self._step = START, 0, 0
         self._accepted, self._beside = {0: START}, dict[int, Beside]()
         self._coefficients: Vector = np.zeros(len(prepared.names))
-        self._openings: dict[Name, npt.NDArray[np.uint8]] = {}
+        self._opened, self._whole = Opened(), Opened()
 
     async def start(self) -> Gradient:
         """Evaluate at zero coefficients: five rounds (six with small ties and Efron; more where only complete records count)."""
@@ -140,7 +150,7 @@ class FederatedSurface:
         self, step: int, coefficients: Vector, plan: Sequence[Pair], beside: Sequence[Beside] = ()
     ) -> Gradient:
         """Evaluate at `coefficients`: four rounds and one for each refinement of the reciprocals; slopes beside in the same rounds."""
-        self._openings = {}  # what a step that was given up left open is of no use
+        self._opened = self._whole = Opened()  # what a step that was given up left open is of no use
         self._coefficients, self._source, self._step = coefficients, self._accepted[max(self._accepted)], step
         self._beside = {beside_step(step, place): point for place, point in enumerate(beside)}
         self._version = max([len(plan), CORRECTING if self.plan.band else 1, *(len(point.plan) for point in beside)])
@@ -287,13 +297,14 @@ class FederatedSurface:
         self, stages: list[Stage], permuted: Broadcast | None = None, corrections: Sealed | None = None
     ) -> dict[str, Vector]:
         """One round at the share holders; return what its shares reveal together."""
-        plan, takes = self.plan, taker(self.plan, self.federation.organization)
+        plan, own = self.plan, self.federation.organization
+        takes, verifies = taker(plan, own), verifier(plan, own)
         told, self._for_stations = self._for_stations, {}
         requests = {
             member: StageRequest(
                 plan,
                 stages,
-                self._openings,
+                self._whole if member == verifies else self._opened,
                 permuted.to_one(member) if permuted is not None and member != plan.holders[-1] else None,
                 corrections if member == takes else None,
                 {sender: parts[member] for sender, parts in told.items() if member in parts},
@@ -303,24 +314,29 @@ class FederatedSurface:
         if (
             permuted is None and corrections is None and not told
         ):  # the same for all: enciphered once, but for the station beside central
-            own = self.federation.organization
-            others = [member for member in plan.holders if member != own]
-            requests = {member: requests[own if member == own else others[0]] for member in plan.holders}
+            others = [member for member in plan.holders if member not in (own, verifies)]
+            requests = {member: requests[others[0] if member in others else member] for member in plan.holders}
         replies = await self.federation.round("partial_stage", requests, plan.holders, StageReply)
-        names = replies[plan.holders[0]].openings
-        self._openings = {name: self._relayed(name, list(replies.values())) for name in names}
+        self._whole = _added_up([replies[member] for member in plan.holders])
+        self._opened = Opened(
+            {name: form.cut(self._whole.sums[name]) for name, form in forms(self._layout, self._whole.sums).items()}
+        )
         self._for_stations = {member: reply.for_stations for member, reply in replies.items() if reply.for_stations}
         if (counts := replies[plan.holders[-1]].counts) is not None:
             self.counts = counts.value
         return _added(list(replies.values()))
 
-    def _relayed(self, name: Name, replies: list[StageReply]) -> npt.NDArray[np.uint8]:
-        """Return the sum of one opening: uniform, as every part of it is."""
-        return relayed(self._layout, name, [np.asarray(reply.openings[name].value) for reply in replies])
-
 
 def _floats(values: Vector) -> list[float]:
     return [float(value) for value in values]
+
+
+def _added_up(replies: list[StageReply]) -> Opened:
+    """Return the sums of what share holders opened, in the order of the plan: uniform, as every part of them is."""
+    sums = {
+        name: relayed([np.asarray(reply.openings[name].value) for reply in replies]) for name in replies[0].openings
+    }
+    return Opened(sums, [reply.checksum.value for reply in replies if reply.checksum is not None])
 
 
 def _added(replies: list[StageReply]) -> dict[str, Vector]:

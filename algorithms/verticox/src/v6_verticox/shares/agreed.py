@@ -46,6 +46,11 @@ def taker(plan: Plan, aggregator: int) -> int:
     return aggregator if aggregator in plan.holders else plan.holders[-1]
 
 
+def verifier(plan: Plan, aggregator: int) -> int:
+    """Return the share holder, by its organization, that sees whether central changed an opening: the first that is not beside central."""
+    return next(member for member in plan.holders if member != aggregator)
+
+
 def own_parts(plan: Plan) -> list[int]:
     """Return the share holders that have a part of the linear predictor to themselves: by columns, or as choosers of a product."""
     choosers = {one.chooser for one in plan.products}

@@ -7,7 +7,7 @@ wires before the next stage; a few small ones are revealed to central by their s
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -15,9 +15,10 @@ from operator import add
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.mpc.relayed_sums import Form
 from fedbayes.mpc.shared_fixed import Dealer, Engine
 from fedbayes.mpc.wide import Wide
-from fedbayes.mpc.wires import Share, Wire, closed, ring_bits
+from fedbayes.mpc.wires import Share, Wire
 
 from ..messages.names import START, Name
 from ..messages.private import Stage
@@ -327,17 +328,15 @@ def masks(program: Program, stages: list[Stage]) -> dict[str, Wide]:
     return program.engine.corrections
 
 
-def relayed(layout: Layout, name: Name, parts: Sequence[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
-    """Return one opening from those of all share holders, reduced and cut: what the relay sends back to each."""
-    _, frac_bits, dropped = formulas.opening(layout, name)
-    bits = ring_bits(frac_bits, dropped)
-    return closed([Wide.from_bytes(part) for part in parts], frac_bits, dropped).to_bytes(-(-(bits - dropped) // 8) * 8)
+def forms(layout: Layout, names: Iterable[Name]) -> dict[Name, Form]:
+    """Return how openings travel.
 
-
-def sent(layout: Layout, name: Name, opening: Wide) -> npt.NDArray[np.uint8]:
-    """Return a share holder's part of an opening as it travels."""
-    _, frac_bits, dropped = formulas.opening(layout, name)
-    return opening.to_bytes(ring_bits(frac_bits, dropped))
+    Raises
+    ------
+    LookupError
+        When a name is none of an opening.
+    """
+    return {name: Form(*formulas.opening(layout, name)[1:]) for name in names}
 
 
 def pack(arrays: Arrays) -> bytes:

@@ -5,8 +5,9 @@ the openings. A share that is to be added up, by central or by another station, 
 the job and the chain's hash: they cancel where the chains are equal, and are uniform where they are not. A sum of zeros that is revealed beside shows
 which. No round, 16 bytes.
 
+An opening that central changes in the same way for all is noticed before (`openings`).
+
 **Assumes** that central knows the key of no pair of share holders that it tells different things: it is at neither of them.
-**Does not notice** an opening that central changes in the same way for all.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from fedbayes.mpc.wires import Share, expand_wide
 from ..messages.names import Name
 from ..shares.agreed import CHECK
 from ..shares.program import Outgoing
+from .asked_once import TWICE
 from .holder import ShareHolder
 
 PURPOSE = "verticox: what was told"
@@ -49,8 +51,16 @@ def chained(holder: ShareHolder, told: str, openings: Mapping[Name, npt.NDArray[
     if kept is None:
         station.keep(f"chain|{place}", label=np.array(label), digest=np.frombuffer(digest, dtype=np.uint8))
     elif kept[1] != digest:
-        raise MessageError("a step of the protocol was asked for twice with other contents; start the job again")
+        raise MessageError(TWICE)
     return digest
+
+
+def before(holder: ShareHolder, label: str) -> str:
+    """Return the label of the stage before this one, empty before the first: what it opened is what may be received now."""
+    place, last = 0, ""
+    while (kept := _link(holder.station, place)) is not None and kept[0] != label:
+        place, last = place + 1, kept[0]
+    return last
 
 
 def _link(station: Any, place: int) -> tuple[str, bytes] | None:

@@ -17,7 +17,8 @@ from ..cox.consensus import Consensus, coefficients_step, target
 from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from ..messages.setup import Plan
-from .holder import ShareHolder, dealt
+from .dealer import dealt
+from .holder import ShareHolder
 from .seen import ANSWER, masked_predictor, refuse_seen_placement, total_predictor
 from .sums import masked_for
 

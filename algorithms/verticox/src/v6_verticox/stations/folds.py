@@ -20,8 +20,8 @@ import numpy.typing as npt
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.replies import SealedReply
-from fedbayes.mpc.prg import expand
-from fedbayes.randomness import secret_bytes
+from fedbayes.federation.vertical.folds import drawn_secret, fold_of
+from fedbayes.mpc.prg import KEY_BYTES
 
 from ..messages.folds import (
     DrawRequest,
@@ -45,30 +45,16 @@ from .private import compute, enter, permute
 from .scoring import LARGEST_SCORE
 from .sums import masked_for, received
 
-SECRET_BYTES = 32
 Vector = npt.NDArray[np.float64]
-
-
-def fold_of(secret: bytes, records: int, folds: int) -> npt.NDArray[np.intp]:
-    """Return the fold of every record in the common order, (records,): sizes differ by one at most."""
-    places = np.argsort(expand(secret, "folds", records), kind="stable")
-    result = np.empty(records, dtype=np.intp)
-    result[places] = np.arange(records) % folds
-    return result
 
 
 @partial
 def partial_draw(station: Station, request: DrawRequest) -> SealedReply:
     """Draw the secret of the folds. The outcome holder only; see the module's text."""
     station.kept("outcome")
-    station.keep("fold secret", secret=np.frombuffer(secret_bytes(SECRET_BYTES), dtype=np.uint8))
-    secret = _secret(station)
+    secret = drawn_secret(station)
     others = [member for member in request.holders if member != station.organization]
     return SealedReply({member: station.seal(member, secret, "folds") for member in others})
-
-
-def _secret(station: Station) -> bytes:
-    return bytes(station.kept("fold secret")["secret"].tobytes())
 
 
 @partial
@@ -77,7 +63,9 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
     station.require_private(False)
     station.require_predictions()
     own = station.organization == request.owner
-    secret = _secret(station) if request.sealed is None else station.unseal(request.owner, request.sealed, "folds")
+    if request.sealed is None and not own:
+        raise MessageError("the folds that the outcome holder drew are missing; start the job again")
+    secret = drawn_secret(station) if request.sealed is None else station.unseal(request.owner, request.sealed, "folds")
     design = station.kept("design")
     fold = fold_of(secret, len(design["values"]), request.folds)
     if np.min(np.bincount(fold, minlength=request.folds)) < max(station.policy.minimum_rows, 2):
@@ -115,7 +103,7 @@ def _kept_outcome(place: Station, whole: dict[str, Any], training: Any, request:
 
 def at_known_edges(told: Outcome, known: Outcome, kept: Survival, limit: int) -> Outcome:
     """Return what is told of some records, with the baseline's points at the times that were told of all records."""
-    holder = OutcomeHolder(bytes(SECRET_BYTES), kept.time, kept.event, kept.stratum, limit)
+    holder = OutcomeHolder(bytes(KEY_BYTES), kept.time, kept.event, kept.stratum, limit)
     time, stratum = holder.when, holder.code
     edges = [
         (edge, code, int(np.flatnonzero((stratum == code) & (time <= edge))[-1]))

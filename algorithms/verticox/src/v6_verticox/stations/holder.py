@@ -1,4 +1,4 @@
-"""A share holder or the dealer inside one round: keys, kept wires, sealed payloads."""
+"""A share holder inside one round: keys, kept wires, sealed payloads."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.federation import Broadcast, Sealed, Share, Station
+from fedbayes.federation import Broadcast, Sealed, Station
 from fedbayes.federation.errors import MessageError
-from fedbayes.mpc.shared_fixed import Dealer, Party
+from fedbayes.mpc.shared_fixed import Party
 from fedbayes.mpc.wide import Wide
-from fedbayes.mpc.wires import Wire, expand_wide
+from fedbayes.mpc.wires import Wire
 
-from ..messages.names import Input, Name
-from ..messages.private import Stage
+from ..messages.names import Name
 from ..messages.setup import Plan
-from ..shares.agreed import layout, taker
-from ..shares.program import Arrays, Outgoing, Program, masks, pack, sent, unpack
-from ..shares.sorting import OutcomeHolder, delta
+from ..shares.agreed import taker
+from ..shares.program import Arrays, Outgoing, pack, unpack
+from ..shares.sorting import OutcomeHolder
+from .asked_once import TWICE, one_plan
 
 PURPOSE = "verticox"
-MOST_WORD = 16  # bytes of a number of the ring
 
 
 class KeptWires(MutableMapping[str, Wire]):
@@ -70,12 +69,13 @@ class ShareHolder:
     Raises
     ------
     MessageError
-        When the station has no such role in the plan.
+        When the station has no such role in the plan, or the job has another one.
     """
 
     def __init__(self, station: Station, plan: Plan) -> None:
         if station.organization not in plan.holders:
             raise MessageError("this organization holds no shares in this job")
+        one_plan(station, plan)
         self.station, self.plan = station, plan
         self.index = plan.holders.index(station.organization)
         self.key = station.channel.key(plan.helper, PURPOSE)
@@ -144,13 +144,13 @@ class ShareHolder:
             return
         kept = self.station.kept(name)
         if sorted(kept) != sorted(words) or any(not np.array_equal(kept[key], words[key]) for key in words):
-            raise MessageError("a step of the protocol was asked for twice with other contents; start the job again")
+            raise MessageError(TWICE)
 
     def kept(self, name: str, names: Sequence[Name]) -> dict[Name, Wide]:
         """Return what `once` kept under a name, of arrays with these names in their order; `MessageError` if it kept none, or others."""
         kept = self.station.kept(name)
         if len(kept) != len(names):
-            raise MessageError("a step of the protocol was asked for twice with other contents; start the job again")
+            raise MessageError(TWICE)
         return {one: Wide.from_words(kept[str(place)]) for place, one in enumerate(names)}
 
     def seal_all(self, arrays: Arrays, topic: str) -> Broadcast:
@@ -172,73 +172,11 @@ class ShareHolder:
         except (ValueError, KeyError):
             raise MessageError("a payload of the protocol is damaged; the job stops") from None
 
-    def open(self, program: Program, label: str, outgoing: Outgoing) -> dict[Name, Share[np.ndarray[Any, Any]]]:
-        """Mask what a stage opens; it may leave as it is, since it is uniform to whoever lacks the key shared with the dealer."""
-        if self.station.aggregator == self.plan.helper:
-            raise MessageError("the helper must not run the central function; start the task at another organization")
-        own = {name: program.engine.open_with(name, share) for name, share in outgoing.opened.items()}
-        if own:
-            self.once(f"sent|{label}", own)
-        return {name: self.station.share(sent(program.layout, name, part)) for name, part in own.items()}
-
-    def receive(self, program: Program, openings: dict[Name, np.ndarray[Any, Any]]) -> None:
-        """Turn the openings of the last stage, which central added, into wires."""
-        for name, opening in openings.items():
-            if opening.dtype != np.uint8 or opening.ndim != 3 or opening.shape[-1] > MOST_WORD:
-                raise MessageError("an opening has another form than it must; the job stops")
-            try:
-                program.receive(name, Wide.from_bytes(opening))
-            except (ValueError, LookupError):
-                raise MessageError("an opening has another shape than it must; the job stops") from None
-
 
 def revealed_words(outgoing: Outgoing) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]:
     """Return the shares for central as arrays of words, and their fractional bits."""
     words = {name: share.value.to_words() for name, share in outgoing.revealed.items() if share.value is not None}
     return words, {name: outgoing.revealed[name].frac_bits for name in words}
-
-
-def dealt(station: Station, plan: Plan, stages: list[Stage]) -> Sealed:
-    """Return the dealer's corrections for some stages, sealed for who takes them.
-
-    **Reveals** nothing to the dealer: it uses its keys and the plan alone.
-    """
-    keys, takes = dealer_keys(station, plan), taker(plan, station.aggregator)
-    dealer = Dealer(keys, plan.holders.index(takes))
-    corrections = masks(Program(dealer, layout(plan), KeptWires(station)), stages)
-    return station.seal(takes, pack(corrections), "corrections")
-
-
-def dealt_inputs(station: Station, plan: Plan, inputs: list[Input]) -> Sealed:
-    """Return what the dealer tells the outcome holder for sorting inputs: a[sigma] - b of each."""
-    keys = dealer_keys(station, plan)
-    return station.seal(plan.holders[-1], pack(_deltas(Dealer(keys), keys, plan, inputs)), "corrections")
-
-
-def dealer_keys(station: Station, plan: Plan) -> list[bytes]:
-    """Return the dealer's keys with the share holders.
-
-    Raises
-    ------
-    MessageError
-        When this organization must not deal.
-    """
-    if station.has_data:
-        raise MessageError("the helper holds data of this task; name an organization without data as helper")
-    if station.aggregator == station.organization:
-        raise MessageError("the helper must not run the central function; start the task at another organization")
-    return [station.channel.key(member, PURPOSE) for member in plan.holders]
-
-
-def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, entries: list[Input]) -> dict[str, Wide]:
-    rows = plan.rows
-    own = {one.name: expand_wide(keys[one.holder], f"input/{one.name}", (rows, one.columns)) for one in entries}
-    columns = [own.pop(one.name) for one in entries if one.name.kind == "features"]
-    found = {f"delta|{name}": delta(keys[-1], mask, dealer.random(name, mask.shape)) for name, mask in own.items()}
-    if columns:
-        target = dealer.random("features", (rows, sum(plan.widths)))
-        found["features"] = delta(keys[-1], Wide.concatenate(columns), target)
-    return found
 
 
 def _words(payload: bytes) -> np.ndarray:

@@ -15,6 +15,7 @@ from ..messages.private import (
     EnterRequest,
     FinishReply,
     FinishRequest,
+    Opened,
     PermuteReply,
     PermuteRequest,
     StageReply,
@@ -23,11 +24,13 @@ from ..messages.private import (
 from ..shares.agreed import inputs_of, layout
 from ..shares.newton_step import COLUMNS, FEATURE_BITS, LINE_BITS, STARTS, presence_name
 from ..shares.products import BITS, FEW, GROWTH, SLANT
-from ..shares.program import Program, joined, pack, reorder, scattered
+from ..shares.program import Program, forms, joined, pack, reorder, scattered
 from ..shares.sorting import as_places, masked_input
-from .binding import bound, chained
+from .binding import before, bound, chained
+from .dealer import dealt, dealt_inputs
 from .guards import check_effect
-from .holder import KeptWires, ShareHolder, dealt, dealt_inputs, revealed_words
+from .holder import KeptWires, ShareHolder, revealed_words
+from .openings import SUM_KEY, drawn_key, keep_key, opened, received
 from .products import check_few, chosen_part, column_values, growth, sealed_few, slants
 from .setup import ANSWER
 from .telling import mean_of_complete, sealed_for_stations, told_counts
@@ -157,6 +160,7 @@ def permute(station: Station, request: PermuteRequest) -> PermuteReply:
     if step == 0:  # the same in every step
         tau = sorter.tau.astype(np.uint64)
         published[TAU] = Wide.from_words(np.stack([tau, np.zeros_like(tau)], 1))
+        published[SUM_KEY] = drawn_key(holder)
     return PermuteReply(holder.seal_all(published, f"published|{step}"))
 
 
@@ -185,7 +189,8 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     if stage.rows and holder.owns_outcome and list(stage.rows) != station.kept("edges")["rows"].tolist():
         raise MessageError("the baseline hazard was asked for at other rows than this station told")
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
-    holder.receive(program, request.openings)
+    label = f"{stage.kind}|{stage.label}"
+    openings = _receive(holder, program, request.openings, before(holder, label))
     counts = None
     if request.for_stations and request.plan.products:
         check_few(holder, request.for_stations)
@@ -206,16 +211,30 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         if stage.kind == "weigh_start" and stage.step:
             program.enter(_published(holder, stage.step, request.permuted))
         outgoing = joined([program.run(one) for one in stages])
-    label = f"{stage.kind}|{stage.label}"
-    told = chained(holder, repr((request.plan, request.stages)), request.openings, label)
+    told = chained(holder, repr((request.plan, request.stages)), openings, label)
     outgoing = bound(holder, told, label, outgoing)
     words, frac_bits = revealed_words(outgoing)
     shares = {name: station.share(station.exact(part, ANSWER, queries=0, summed=False)) for name, part in words.items()}
     answer = None if counts is None else station.exact(counts, ANSWER, queries=0, summed=False)
-    opened = holder.open(program, label, outgoing)
+    own = {name: program.engine.open_with(name, share) for name, share in outgoing.opened.items()}
+    parts, checksum = opened(holder, label, own, forms(program.layout, own))
     few = outgoing.for_stations.get(FEW)
     told_stations = sealed_for_stations(holder, outgoing.for_stations) if few is None else sealed_few(holder, few)
-    return StageReply(opened, shares, station.public(frac_bits), told_stations, answer)
+    return StageReply(parts, checksum, shares, station.public(frac_bits), told_stations, answer)
+
+
+def _receive(holder: ShareHolder, program: Program, told: Opened, label: str) -> dict[Name, np.ndarray]:
+    """Turn what the stage before opened into wires and return it; nothing, where central goes on without it (a step that is given up)."""
+    if not told.sums:
+        return {}
+    try:
+        travelling = forms(program.layout, told.sums)
+        openings = received(holder, label, told, travelling)
+        for name, cut in openings.items():
+            program.receive(name, travelling[name].public(cut))
+        return openings
+    except (ValueError, LookupError):
+        raise MessageError("an opening has another shape than it must; the job stops") from None
 
 
 def _published(holder: ShareHolder, step: int, sealed: Broadcast | None) -> dict[Name, Wide]:
@@ -230,10 +249,12 @@ def _published(holder: ShareHolder, step: int, sealed: Broadcast | None) -> dict
 
 
 def _tau(holder: ShareHolder, published: dict[Name, Wide]) -> np.ndarray:
-    """Return the permutation tau, taken out of what was published first."""
+    """Return the permutation tau, taken out of what was published first with the key of checksums."""
     if holder.owns_outcome:
         return holder.sorter().tau
-    tau = published.pop(TAU, None)
+    tau, key = published.pop(TAU, None), published.pop(SUM_KEY, None)
+    if key is not None:
+        keep_key(holder, key)
     if tau is not None:
         holder.station.keep("tau", places=as_places(tau.low, holder.plan.rows))
     return np.asarray(holder.station.kept("tau")["places"])

@@ -36,7 +36,8 @@ from ..messages.seen import RESIDUAL_BITS, PredictReply, PredictRequest, Residua
 from ..messages.setup import Plan
 from ..shares.newton_step import FEATURE_BITS
 from ..shares.program import pack
-from .holder import PURPOSE, ShareHolder, dealt
+from .dealer import dealt
+from .holder import PURPOSE, ShareHolder
 from .sums import masked_for, received
 
 ANSWER = "verticox: sums over the records of a fit"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +26,7 @@ from .shared import (
     MfaCode,
     Model,
     Out,
+    Overwrite,
     Pair,
     Quiet,
     Report,
@@ -45,10 +47,14 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-node = typer.Typer(help="For a node's administrator.", no_args_is_help=True, rich_markup_mode=None)
+node = typer.Typer(
+    help="For a node's administrator: check a configuration, manage known peers.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 app.add_typer(node, name="node")
 domain = typer.Typer(
-    help="The data dictionary of a study: draft one, hold files against it.",
+    help="The data dictionary of a study: draft one, check files against it.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -65,7 +71,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def main(
-    version: Annotated[bool, option("Tell the version.", "--version", callback=_version, is_eager=True)] = False,
+    version: Annotated[bool, option("Print the version.", "--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     """Take the options that come before a command."""
 
@@ -111,16 +117,26 @@ def plan(
             "How much a feature tells, to simulate the accuracy: deviation of its log-odds (0.5).", "--signal", min=0
         ),
     ] = 0.5,
+    rehearse: Annotated[
+        int,
+        option(
+            "Run the task so many times on made-up records, on this machine: rounds and bytes are measured, and what the noise takes.",
+            "--rehearse",
+            min=0,
+            max=100,
+        ),
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what a task would ask and cost; nobody is asked. Exit 3 if a limit that is given would refuse it."""
+    """Say what a task would ask and cost; no station is contacted. Exit 3 if a limit that is given would refuse it."""
+    from ..planning import Setting
     from . import plan as command_plan
     from . import run_options
 
     options = run_options.Options.read(
         algorithm=algorithm, function=function, arg=arg, args=args, dictionary=dictionary, model=model
     )
-    command_plan.execute(options, stations, rows, policy, as_json, signal)
+    command_plan.execute(options, Setting(stations, rows, None, signal, rehearse), policy, as_json)
 
 
 @app.command()
@@ -140,7 +156,7 @@ def jobs(
 
 @app.command(help="Reconnect to a task at a vantage6 server, wait for it and write its result.\n\n" + CODES)
 def attach(
-    task: Annotated[int, typer.Argument(help="Id of the task, as `fedbayes jobs` and `fedbayes run` tell it.", min=1)],
+    task: Annotated[int, typer.Argument(help="Id of the task, as `fedbayes jobs` and `fedbayes run` show it.", min=1)],
     out: Out = None,
     report: Report = None,
     force: Force = False,
@@ -163,7 +179,9 @@ def attach(
 
 @app.command()
 def algorithms(
-    algorithm: Annotated[Text, typer.Argument(help="Tell all about this one, what each argument means too.")] = None,
+    algorithm: Annotated[
+        Text, typer.Argument(help="Print all about this one, with the meaning of each argument.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the installed algorithms, their functions and arguments."""
@@ -180,11 +198,12 @@ def show(
         File,
         option("Write the answer as a table, FILE.csv, or the model's network, FILE.bif or FILE.xdsl.", "--export"),
     ] = None,
+    force: Overwrite = False,
 ) -> None:
     """Show a result: privacy, rounds, model, warnings."""
     from . import show as command_show
 
-    command_show.show_result(result, report, export)
+    command_show.show_result(result, report, export, force)
 
 
 @app.command()
@@ -199,12 +218,13 @@ def dossier(
         Text, option("Technology, Healthcare, Education, Government, Energy or Finance.", "--sector")
     ] = None,
     contact: Annotated[Text, option("Who answers questions.", "--contact")] = None,
+    force: Overwrite = False,
 ) -> None:
     """Write a dossier of a result for a data-protection officer: who received what, privacy, limits, debits."""
     from . import dossier as command_dossier
 
     stated = {"purpose": purpose, "region": region, "sector": sector, "contact": contact}
-    command_dossier.execute(result, out or [], {name: text for name, text in stated.items() if text is not None})
+    command_dossier.execute(result, out or [], {name: text for name, text in stated.items() if text is not None}, force)
 
 
 @app.command()
@@ -219,13 +239,14 @@ def predict(
         Text,
         option("Column that names the records, written first as it is; that of the fit by default.", "--id-column"),
     ] = None,
+    force: Overwrite = False,
 ) -> None:
     """Predict new records with a model, on this machine."""
     from . import predict as command_predict
 
     if target is not None:
         raise UsageProblem("--target is now called --label; give --label")
-    command_predict.execute(result, data, out, label, times, id_column)
+    command_predict.execute(result, data, out, label, times, id_column, force)
 
 
 @app.command()
@@ -260,7 +281,7 @@ def check_node(
     config: Annotated[Path, typer.Argument(help="The configuration of a vantage6 4.15 node, a YAML file.")],
     as_json: AsJson = False,
 ) -> None:
-    """Tell of a node's configuration what vantage6 ignores, what stops every task, what is unsafe, and what its limits mean."""
+    """Check a node's configuration: what vantage6 ignores, what stops every task, what is unsafe, and what its limits mean."""
     from . import node as command_node
 
     command_node.check(config, as_json)
@@ -270,11 +291,12 @@ def check_node(
 def draft_dictionary(
     data: Annotated[list[Path], typer.Argument(help="Tables of the study: csv, parquet or xlsx, one a station.")],
     out: Annotated[File, option("YAML or JSON file to write; - for stdout, as by default.", "--out")] = None,
+    force: Overwrite = False,
 ) -> None:
-    """Propose a data dictionary by looking at files; what was looked at is marked."""
+    """Propose a data dictionary from files; entries that come from data are marked (looked_at)."""
     from . import domain as command_domain
 
-    command_domain.draft(data, out)
+    command_domain.draft(data, out, force)
 
 
 @domain.command("check")
@@ -283,7 +305,7 @@ def check_dictionary(
     data: Annotated[list[Path], typer.Argument(help="Tables of the study: csv, parquet or xlsx.")],
     as_json: AsJson = False,
 ) -> None:
-    """Hold files against a data dictionary: counts of what does not fit, one line a column, with the remedy."""
+    """Check files against a data dictionary: counts of what does not fit, one line a column, with the remedy."""
     from . import domain as command_domain
 
     command_domain.check(dictionary, data, as_json)
@@ -303,10 +325,18 @@ def demo(
     execute(out, repeats, epsilon)
 
 
+@cache
+def _command() -> Any:
+    """Return what the options and commands above are made into, once a process: it takes as long as most commands."""
+    return typer.main.get_command(app)
+
+
 def invoke(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; errors become one line on stderr."""
     try:
-        code = app(list(arguments) if arguments is not None else None, standalone_mode=False, prog_name="fedbayes")
+        code = _command()(
+            list(arguments) if arguments is not None else None, standalone_mode=False, prog_name="fedbayes"
+        )
         if code == INTERRUPTED:
             raise KeyboardInterrupt
         return code if isinstance(code, int) else OK

@@ -12,12 +12,14 @@ from ...federation.tables.dialect import of_file
 from .. import files
 from ..dictionaries import SUFFIXES, dictionary_text, read_dictionary
 from ..tables import check_table, header_of, read_table
+from .exits import UsageProblem
 from .listing import print_table
 
 HEAD = """Proposed by looking at data, so it is not public: `looked_at` marks what was read from values.
 State categories and bounds from public knowledge (a codebook, what is possible at all), then remove `looked_at`;
 until then a promise of differential privacy does not cover them, and results say so."""
 DECIMAL_COMMA = r"^\s*([-+]?\d*),(\d+)\s*$"
+DATABASES = (".sqlite", ".db")
 HEADING = ("column", "rows", "missing", "unknown", "outside", "remedy")
 
 
@@ -25,19 +27,19 @@ class DoesNotFit(Exception):
     """A file does not fit its dictionary; the table that was printed tells where."""
 
 
-def draft(paths: Sequence[Path], out: Path | None) -> None:
+def draft(paths: Sequence[Path], out: Path | None, force: bool = False) -> None:
     """Propose a dictionary for files of one study, and write or print it.
 
     Raises
     ------
     UsageProblem
-        If a file cannot be read, or `out` not be written.
+        If a file cannot be read, or `out` cannot be written or is there already.
     """
     from ..drafting import draft as proposed
 
     out = files.unless_stdout(out)
     if out is not None:
-        files.check_output("--out", out, SUFFIXES)
+        files.check_output("--out", out, SUFFIXES, replace=force)
     content, notes = proposed([_as_written(path) for path in paths])
     text = (
         files.json_text(content) if out is not None and out.suffix == ".json" else dictionary_text(content, notes, HEAD)
@@ -50,11 +52,21 @@ def draft(paths: Sequence[Path], out: Path | None) -> None:
 
 def _as_written(path: Path) -> Any:
     """Return a table whose columns keep the text of the file: ``00257`` is no number; a decimal comma is a point, as it is to stations."""
-    check_table("the table", path)
+    _check(path)
     if path.suffix != ".csv":
         return read_table(path, identifiers=tuple(map(str, read_table(path).columns)))
     table = read_table(path, identifiers=header_of(path))
-    return table.replace(DECIMAL_COMMA, r"\1.\2", regex=True) if of_file(path).comma else table
+    if not of_file(path).comma:
+        return table
+    return table.apply(
+        lambda column: column.astype("string").str.replace(DECIMAL_COMMA, r"\1.\2", regex=True).astype(object)
+    )
+
+
+def _check(path: Path) -> None:
+    if path.suffix in DATABASES and path.is_file():
+        raise UsageProblem(f"{path} is a database; save its table or view as CSV first, and name that file")
+    check_table("the table", path)
 
 
 def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
@@ -70,6 +82,8 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
     from ...bayes.dictionary import Dictionary
     from ..drafting import held_against
 
+    for path in paths:
+        _check(path)
     study = Dictionary.from_json(read_dictionary(dictionary))
     held = {path: held_against(study, read_table(path, study.reading({}))) for path in paths}
     if as_json:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..files import check_output, json_text, write_texts
+from ..files import PAGES, check_output, json_text, write_texts
 from ..kinds import read_result
 from .exits import UsageProblem
 
 ENDINGS = (".html", ".json")
 
 
-def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str]) -> None:
+def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str], force: bool = False) -> None:
     """Write the dossier of a result to files; without any, as JSON to stdout.
 
     Raises
@@ -31,7 +31,7 @@ def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str]) -> None:
     if blank is not None:
         raise UsageProblem(f"--{blank} is empty; leave it out, or say something")
     for target in out:
-        _check(target)
+        check_output("--out", target, ENDINGS, replace=force or target.suffix in PAGES)
     result = read_result(path)
     content = dossier(result, Statements(**stated))
     if not out:

@@ -33,10 +33,8 @@ def execute(path: Path, as_json: bool, days: float | None = None) -> None:
     ledger = Ledger(file, days=days)
     try:
         entries, spent = ledger.entries(), ledger.spent()
-    except sqlite3.Error as problem:
-        raise TaskFailed(
-            f"{file} cannot be read as a ledger ({type(problem).__name__}); is it the right file?"
-        ) from None
+    except sqlite3.Error:
+        raise TaskFailed(f"{file} is no privacy ledger, or it is damaged; name the node's folder database") from None
     total = {"epsilon": spent.epsilon, "delta": spent.delta, "queries": spent.queries}
     if as_json:
         content = {"debits": [_debit(entry) for entry in entries], "spent": total, "days": days}

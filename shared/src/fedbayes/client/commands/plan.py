@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from statistics import median
 from typing import Any
 
-from ..expected import SIGNAL
 from ..local import Job
 from ..planning import Setting, plan
 from ..text.formats import number, size
@@ -13,10 +14,8 @@ from . import options
 from .run_options import Options
 
 
-def execute(
-    chosen: Options, stations: int, rows: int, policy: list[str] | None, as_json: bool, signal: float = SIGNAL
-) -> None:
-    """Print what a task would ask and cost; nobody is asked.
+def execute(chosen: Options, setting: Setting, policy: list[str] | None, as_json: bool) -> None:
+    """Print what a task would ask and cost; no station is contacted.
 
     Raises
     ------
@@ -24,7 +23,7 @@ def execute(
         If a limit that was given would refuse it, after the plan is printed.
     """
     limits = {name: value for entry in options.read_policies(policy or []).values() for name, value in entry.items()}
-    planned = plan(Job(chosen.algorithm, chosen.function, chosen.arguments()), Setting(stations, rows, limits, signal))
+    planned = plan(Job(chosen.algorithm, chosen.function, chosen.arguments()), replace(setting, limits=limits))
     if as_json:
         print(json.dumps(planned, indent=1))
     else:
@@ -33,6 +32,10 @@ def execute(
         from ...federation.errors import PolicyError
 
         raise PolicyError(f"a node with these limits would refuse it: {'; '.join(planned['refusals'])}")
+
+
+MOST_COEFFICIENTS = 8  # on the terminal; --json has all
+MEASURED = "--rows N --rehearse 3 measures it on made-up records"
 
 
 def _print(planned: dict[str, Any]) -> None:
@@ -46,13 +49,14 @@ def _print(planned: dict[str, Any]) -> None:
             if planned["rounds"]
             else "not known before",
         ),
-        *([("bytes", f"about {size(planned['bytes'])} in all")] if planned["bytes"] else []),
-        ("columns", ", ".join(planned["columns"]) or "told by the stations"),
+        ("bytes", f"about {size(planned['bytes'])} in all" if planned["bytes"] else f"not known before; {MEASURED}"),
+        ("columns", ", ".join(planned["columns"]) or "the stations say which"),
         ("debit at each station", cost),
         ("differentially private", number(planned["private"])),
         ("predicts single records", number(planned["single_records"])),
         *_noise_rows(planned["noise"]),
         *_expected_rows(planned["expected"]),
+        *_rehearsal_rows(planned),
         *(
             (f"chosen {name}" if name != "from" else "chosen from", _text(value))
             for name, value in planned["chosen"].items()
@@ -100,3 +104,32 @@ def _expected_rows(expected: dict[str, Any] | None) -> list[tuple[str, str]]:
             "not how well your data can be told apart",
         ),
     ]
+
+
+def _rehearsal_rows(planned: dict[str, Any]) -> list[tuple[str, str]]:
+    rehearsal = planned["rehearsal"]
+    if rehearsal is None:
+        unknown = planned["private"] and planned["function"] == "fit" and planned["noise"] is None
+        return [("cost of the noise", f"not known before; {MEASURED}")] if unknown else []
+    asked, instead = rehearsal["asked"], rehearsal["instead"]
+    runs = f"{rehearsal['runs']} run{'s' if rehearsal['runs'] > 1 else ''} on made-up records"
+    warned = [("  warning there", text) for text in rehearsal["warnings"]]
+    if rehearsal["measure"] is None:
+        return [("rehearsed", runs), *warned]
+    if rehearsal["measure"] == "accuracy":
+        told = [
+            ("  accuracy", f"about {asked:.2f}"),
+            *((f"  with {name}", f"{value:.2f}") for name, value in instead.items()),
+        ]
+    else:
+        shown = list(asked.items())[:MOST_COEFFICIENTS]
+        told = [
+            ("  standard error", ", ".join(f"{name} {error:.2g}" for name, error in shown)),
+            *((f"  with {name}", f"{_ratio(value, asked):.2g} times as large") for name, value in instead.items()),
+        ]
+    return [("rehearsed", runs), *told, *warned]
+
+
+def _ratio(errors: dict[str, float], asked: dict[str, float]) -> float:
+    """Return the median ratio of the standard errors that both have."""
+    return median(errors[name] / asked[name] for name in errors.keys() & asked.keys())

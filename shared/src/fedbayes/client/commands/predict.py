@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...bayes.encoding import identifier_text
 from ..coverage import domain_of, gaps
@@ -18,9 +18,18 @@ from ..survival import beyond_follow_up
 from ..tables import tell_dialect
 from .exits import UsageProblem
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 def execute(
-    result: Path, data: Path, out: Path | None, label: str | None, times: str | None, id_column: str | None = None
+    result: Path,
+    data: Path,
+    out: Path | None,
+    label: str | None,
+    times: str | None,
+    id_column: str | None = None,
+    force: bool = False,
 ) -> None:
     """Write one line of CSV for every record, its identifier first as it is in the table; what the model does not understand in the table is told on stderr.
 
@@ -31,7 +40,7 @@ def execute(
     """
     out = unless_stdout(out)
     if out is not None:
-        check_output("--out", out)
+        check_output("--out", out, replace=force)
     content = read_result(result)
     model = content.get("model")
     moments = _times(times)
@@ -50,13 +59,8 @@ def execute(
     for gap in column_gaps:
         if gap.is_fatal:
             raise gap.refusal()
-    for gap in column_gaps:
-        print(f"warning: {gap.sentence}", file=sys.stderr)
-    for moment in beyond_follow_up(model, moments or ()):
-        print(
-            f"warning: {moment:g} is beyond the last event of the fit; survival there is that at the last event",
-            file=sys.stderr,
-        )
+    for text in [gap.sentence for gap in column_gaps] + _about_records(model, predictions, moments or ()):
+        print(f"warning: {text}", file=sys.stderr)
     summary = f"{len(frame)} records, {sum(gap.cells for gap in column_gaps)} cells not understood"
     text = predictions.to_csv(index=False, lineterminator="\n")
     if out is None:
@@ -66,6 +70,18 @@ def execute(
         return
     write_text(out, text)
     print(f"predictions: {out} ({summary})", file=sys.stderr)
+
+
+def _about_records(model: Any, predictions: pd.DataFrame, moments: Sequence[float]) -> list[str]:
+    """Return what a Cox model cannot say of these records: survival beyond its follow-up, anything where a feature is missing."""
+    told = [
+        f"{moment:g} is beyond the last event of the fit; survival there is that at the last event"
+        for moment in beyond_follow_up(model, moments)
+    ]
+    empty = int(predictions["linear_predictor"].isna().sum()) if "linear_predictor" in predictions else 0
+    if empty:
+        told.append(f"records without a prediction, as a feature is missing there: {empty}")
+    return told
 
 
 def _asked(result: Mapping[str, Any]) -> str | None:

@@ -19,7 +19,10 @@ from .listing import print_table
 from .progress import Progress
 from .run_options import Options
 
-OWN_RECORDS = "the model was fitted on these files: scores on training records are too good; evaluate it on others, or by folds where the method has them"
+OWN_RECORDS = (
+    "the model was fitted on these files: scores on training records are too optimistic; "
+    "evaluate it on other records, or by cross-validation (folds) where the method has it"
+)
 
 
 def execute(chosen: Options) -> None:
@@ -71,9 +74,7 @@ class Target:
                 raise UsageProblem(
                     f"--out: a result is JSON; name it FILE.json, then `fedbayes show FILE.json --export {out.with_suffix('.csv').name}`"
                 )
-            files.check_output("--out", out)
-            if out.exists() and not force:
-                raise UsageProblem(f"--out: {out} is there already; give another name, or --force to replace it")
+            files.check_output("--out", out, replace=force)
         if report is not None:
             files.check_output("--report", report, files.PAGES)
         return cls(out, report)
@@ -122,6 +123,19 @@ def check(chosen: Options) -> None:
         raise PolicyError(f"{', '.join(refusing)} would refuse this task; nothing was spent")
 
 
+def _tell_twins(place: LocalPlace, progress: Progress) -> None:
+    """Say which parties read the same file: their records count twice."""
+    readers: dict[Path, list[str]] = {}
+    for name, databases in place.parties.items():
+        if isinstance(file := databases.get(place.database), Path):
+            readers.setdefault(file.resolve(), []).append(name)
+    for file, names in readers.items():
+        if len(names) > 1:
+            progress.note(
+                f"warning: {', '.join(names)} read the same file, {file.name}: its records count more than once"
+            )
+
+
 def _run(chosen: Options, job: Job, progress: Progress) -> Any:
     try:
         return _embedded(chosen, job, progress) if chosen.server is None else _on_server(chosen, job, progress)
@@ -143,6 +157,7 @@ def _embedded(chosen: Options, job: Job, progress: Progress) -> Any:
     )
     if not chosen.quiet:
         _tell_dialects(place)
+        _tell_twins(place, progress)
     try:
         return local.run(job, place, progress)
     except Exception as failure:

@@ -79,6 +79,7 @@ Quiet = Annotated[bool, option("No progress on stderr.", "--quiet")]
 Out = Annotated[File, option("Result, as JSON; - for stdout.", "--out")]
 Report = Annotated[File, option("Report, as one HTML file.", "--report")]
 Force = Annotated[bool, option("Replace a result that exists.", "--force")]
+Overwrite = Annotated[bool, option("Replace a file that exists.", "--force")]
 AsJson = Annotated[bool, option("As JSON.", "--json")]
 Again = Annotated[
     File,

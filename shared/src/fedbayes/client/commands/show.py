@@ -51,21 +51,22 @@ def list_algorithms(as_json: bool, name: str | None = None) -> None:
                 console.print(f"      {line}".rstrip(), style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
-def show_result(path: Path, report: Path | None, export: Path | None) -> None:
+def show_result(path: Path, report: Path | None, export: Path | None, force: bool = False) -> None:
     """Print a result; write its report and its network if asked.
 
     Raises
     ------
     UsageProblem
-        If a file is wrong, or a network is asked of a result without one.
+        If a file is wrong or is there already, or a network is asked of a result without one.
     """
     from rich.console import Console
 
     from ..text.terminal import print_result
 
-    for option, target, endings in (("--report", report, PAGES), ("--export", export, EXPORTS)):
-        if target is not None:
-            check_output(option, target, endings)
+    if report is not None:
+        check_output("--report", report, PAGES)
+    if export is not None:
+        check_output("--export", export, EXPORTS, replace=force)
     result = read_result(path)
     exported = _exported(result, export) if export is not None else ""
     console = Console()

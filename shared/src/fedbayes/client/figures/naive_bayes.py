@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ...bayes.features import Gaussian, Histogram
 from ...bayes.naive_bayes import NaiveBayes
 from .style import COLORS, GRID, INK, along, clean, color_of, dash_of, new_figure, wrapped, wrapped_name
+from .tables import LABEL, bars_height
 
 Floats = npt.NDArray[np.float64]
 GRID_POINTS = 64  # of a density, two pixels apart
@@ -79,9 +80,23 @@ def class_panels(model: Mapping[str, Any], most: int = 12) -> dict[str, Any]:
     classifier = NaiveBayes.from_dict(model)
     panels = {}
     for name in list(information(classifier))[:most]:
-        panels[name] = new_figure(3.2, 2.3)
+        panels[name] = new_figure(3.2, _height(classifier, name))
         _draw_panel(panels[name].add_subplot(), classifier, name)
     return panels
+
+
+def _height(model: NaiveBayes, name: str) -> float:
+    """Return the inches of a feature's panel: more where names of categories take several lines beside their bars."""
+    labels = _labels(model, name)
+    return max(2.3, bars_height(labels) if _are_long(labels) else 0.0)
+
+
+def _labels(model: NaiveBayes, name: str) -> list[str]:
+    return [wrapped(category, LABEL) for category in (model.schema[name].categories or ())[:MOST_CATEGORIES]]
+
+
+def _are_long(labels: list[str]) -> bool:
+    return any("\n" in label for label in labels)
 
 
 def class_colors(classes: Iterable[str]) -> list[tuple[str, str]]:
@@ -92,7 +107,8 @@ def class_colors(classes: Iterable[str]) -> list[tuple[str, str]]:
 def _draw_panel(axes: Any, model: NaiveBayes, name: str) -> None:
     _draw(axes, model, name)
     axes.set_title(wrapped_name(name, 34), fontsize=9, color=INK, loc="left")
-    axes.set_yticks([])
+    if not _are_long(_labels(model, name)):
+        axes.set_yticks([])
     clean(axes)
     axes.spines["left"].set_visible(False)
 
@@ -110,12 +126,18 @@ def _draw(axes: Any, model: NaiveBayes, name: str) -> None:
                 axes.stairs(row / widths, edges, color=color_of(k), fill=True, alpha=0.15)
         _noise_band(axes, noise_share(model, name) / float(widths.mean()))
         return
-    shown = probabilities[:, :MOST_CATEGORIES]
+    shown, labels = probabilities[:, :MOST_CATEGORIES], _labels(model, name)
+    lying = _are_long(labels)
     for k, row in enumerate(shown):
         offset = (k - (classes - 1) / 2) * 0.8 / classes
-        axes.bar(np.arange(len(row)) + offset, row, width=0.8 / classes, color=color_of(k))
-    _noise_band(axes, noise_share(model, name))
-    labels = [wrapped(category, 24) for category in categories[:MOST_CATEGORIES]]
+        draw = axes.barh if lying else axes.bar
+        draw(np.arange(len(row)) + offset, row, 0.8 / classes, color=color_of(k))
+    _noise_band(axes, noise_share(model, name), lying)
+    if lying:
+        axes.set_yticks(range(len(labels)), labels, fontsize=7)
+        axes.set_xticks([])
+        axes.invert_yaxis()
+        return
     turned = len(labels) > 4 or max(len(label) for label in labels) * len(labels) > WIDEST_TICKS
     axes.set_xticks(range(len(labels)), labels, rotation=45 if turned else 0, ha="right" if turned else "center")
 
@@ -128,9 +150,13 @@ def noise_share(model: NaiveBayes, name: str) -> float:
     return float(feature.noise) / max(float(np.mean(model.positive_counts)), 1.0)
 
 
-def _noise_band(axes: Any, level: float) -> None:
-    """Shade what is lower than one deviation of the noise, without changing what the axes show."""
-    if level > 0:
+def _noise_band(axes: Any, level: float, lying: bool = False) -> None:
+    """Shade what is lower than one deviation of the noise, without changing what the axes show; `lying` bars grow to the right."""
+    if level > 0 and lying:
+        wide = axes.get_xlim()
+        axes.axvspan(0.0, min(level, wide[1]), color=GRID, zorder=0)
+        axes.set_xlim(wide)
+    elif level > 0:
         shown = axes.get_ylim()
         axes.axhspan(0.0, min(level, shown[1]), color=GRID, zorder=0)
         axes.set_ylim(shown)

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from .style import COLORS, INK, along, clean, new_figure, wrapped, wrapped_name
 
+LABEL, LINE = 18, 0.13
+"""Characters of a line of a category's name beside its bar, and the inches that a line takes."""
 MOST_BARS = 30
 """Categories of a column that its panel has bars for."""
 
@@ -62,10 +64,16 @@ def column_panels(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the panels of `column_bars`, each a figure of its own, by column."""
     panels = {}
     for name, entry in columns.items():
-        values = len(entry.get("categories", {}).get("values", ()))
-        panels[name] = new_figure(3.2, max(2.2, 0.6 + 0.2 * min(values, MOST_BARS)))
+        lines = [wrapped(value, LABEL) for value in entry.get("categories", {}).get("values", ())[:MOST_BARS]]
+        panels[name] = new_figure(3.2, max(2.2, bars_height(lines)))
         _draw_column(panels[name].add_subplot(), name, entry)
     return panels
+
+
+def bars_height(labels: Sequence[str]) -> float:
+    """Return the inches of a figure of bars, each with room for the longest of their labels beside it."""
+    longest = max((label.count("\n") for label in labels), default=0)
+    return 0.6 + LINE * (longest + 1.5) * len(labels)
 
 
 def _draw_column(axes: Any, name: str, entry: Mapping[str, Any]) -> None:
@@ -79,7 +87,7 @@ def _draw_column(axes: Any, name: str, entry: Mapping[str, Any]) -> None:
     else:
         heights = heights[:MOST_BARS]
         axes.barh(range(len(heights)), heights, color=COLORS[0])
-        axes.set_yticks(range(len(heights)), [wrapped(value, 18) for value in cells["values"][: len(heights)]])
+        axes.set_yticks(range(len(heights)), [wrapped(value, LABEL) for value in cells["values"][: len(heights)]])
         axes.invert_yaxis()
     axes.set_title(wrapped_name(name, 38), fontsize=9, color=INK, loc="left")
     clean(axes)

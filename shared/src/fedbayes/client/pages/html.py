@@ -21,7 +21,7 @@ thead th{border-bottom:2px solid var(--line)}figure{margin:1rem 0}figure img{max
 details{margin:.5rem 0}summary{cursor:pointer;color:var(--accent)}pre{background:var(--soft);padding:.8rem;border-radius:.4rem;overflow:auto;font-size:.8rem;
 max-height:30rem}
 footer{color:var(--muted);font-size:.85rem;max-width:64rem;margin:3rem auto 2rem;padding:0 1.25rem}td,th{overflow-wrap:break-word}
-td.n{white-space:nowrap}h1,footer,li,figcaption,p{overflow-wrap:anywhere}td:first-child:not(.n){overflow-wrap:anywhere;min-width:6rem}
+td.n{white-space:nowrap}h1,footer,li,figcaption,p{overflow-wrap:anywhere}td:first-child:not(.n){overflow-wrap:anywhere;min-width:7.5rem}
 .panels{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:flex-end}.panels figcaption,.panels .legend{flex-basis:100%}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin:0;padding:0;list-style:none;font-size:.85rem}.legend b{display:inline-block;width:1.4rem;
 height:.35rem;margin-right:.4rem;vertical-align:middle}.zoom{display:block}.zoom input,.zoom span{display:none}

@@ -62,7 +62,7 @@ def _confusion(result: Mapping[str, Any]) -> list[str]:
     description = "Confusion matrix: records of each class (rows) by what was predicted (columns)."
     return [
         html.picture(to_svg(confusion_matrix(counts, classes)), description, description, wide=len(classes) > 4),
-        html.table("Each class told from all the others", HEADERS, rows, (1, 2, 3, 4, 5, 6))
+        html.table("Each class against all the others", HEADERS, rows, (1, 2, 3, 4, 5, 6))
         if is_told(each)
         else html.paragraph(f"Sensitivity, specificity and predictive values are {HIDDEN_CLASSES}."),
     ]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import fields
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeGuard
 
 from .. import inherited, signatures
@@ -30,8 +31,10 @@ def names_of(parties: Any, helpers: Any) -> list[str]:
     names = [*parties, *helpers]
     if any(not isinstance(name, str) or not name for name in names):
         raise ArgumentError("names of parties and helpers must be texts; write them in quotes")
-    if not parties or len(set(names)) != len(names):
-        raise ArgumentError("parties and helpers must be distinct names, with at least one party")
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if not parties or twice is not None:
+        told = "" if twice is None else f"; '{twice[:60]}' is there twice"
+        raise ArgumentError(f"parties and helpers must be distinct names, with at least one party{told}")
     return names
 
 
@@ -57,7 +60,7 @@ def check_policies(policies: Any) -> None:
 
 
 def task_of(algorithm: Any, function: Any, arguments: Any) -> dict[str, Any]:
-    """Return the arguments of a task as JSON has them: arrays as lists, of a whole result its model and what `inherited` says.
+    """Return the arguments of a task as JSON has them: arrays as lists, of a whole result its model and what `inherited` says, of a file its dictionary.
 
     Raises
     ------
@@ -69,6 +72,9 @@ def task_of(algorithm: Any, function: Any, arguments: Any) -> dict[str, Any]:
     if arguments is not None and not isinstance(arguments, Mapping):
         raise ArgumentError('arguments must map names to values, such as {"label": "ill", "epsilon": 1}')
     plain = {str(name): value for name, value in (arguments or {}).items()}
+    if isinstance(file := plain.get("dictionary"), str | Path):
+        # Reading files of people is the client's, which the federation does not know.
+        plain["dictionary"] = import_module("fedbayes.client.dictionaries").read_dictionary(Path(file))
     if _is_whole(model := plain.get("model")):
         arguments_of_fit = (model.get("provenance") or {}).get("arguments") or {}
         plain = {**inherited.of_fit(arguments_of_fit, plain.keys(), _declared(algorithm, function)), **plain}

@@ -20,7 +20,7 @@ from ..rounds import Federation
 from ..station import Station
 from .units import ROW, Unit
 
-REFUSALS = "outside='refuse' is not covered by epsilon: whether a station refuses tells if a value is outside the domain; give outside='clip'"
+REFUSALS = "outside='refuse' is not covered by epsilon: whether a station refuses reveals if a value is outside the domain; give outside='clip'"
 HOW_TO_GIVE = (
     'give domain={"column": {"categories": [...]} or {"bounds": [low, high]}, ...} including the label, a dictionary (--dictionary FILE), '
     "or have each node's administrator set FEDBAYES_SCHEMA to a file of it in the ledger's folder"
@@ -106,7 +106,7 @@ class Columns(Message):
         """
         if self.outside == "refuse" and not station.policy.allow_non_private:
             raise PolicyError(
-                "outside='refuse' tells whether a value is outside the domain, which this node does not allow; give 'clip'"
+                "outside='refuse' reveals whether a value is outside the domain, which this node does not allow; give 'clip'"
             )
         if not private:
             station.require_private(False)

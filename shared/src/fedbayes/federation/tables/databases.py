@@ -23,7 +23,7 @@ from ..errors import DataProblem, PolicyError
 
 ROWS = 50_000  # fetched at a time
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}")
-_UNREADABLE = "the station's database cannot be read; ask the node administrator"
+_UNREADABLE = "the station's database, or what FEDBAYES_COHORT names in it, cannot be read; ask the node administrator"
 
 
 class Database:

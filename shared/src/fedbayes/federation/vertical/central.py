@@ -349,7 +349,7 @@ def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> di
     for member in engine.setup.stations:
         if member not in used:
             federation.warn(
-                f"{federation.name(member)} holds none of the columns; only records that it has are counted"
+                f"{federation.name(member)} holds none of the columns; only records that it has too are counted"
             )
     return owners
 

@@ -122,7 +122,7 @@ def check_bins_hold(states: ColumnStates, codes: Codes, minimum: int) -> None:
     if bool(((parts > 0) & (parts < minimum)).any()):
         raise ThresholdError(
             f"bins: the cut points of column '{states.name}' leave too few records of its station on one side or between two of them; "
-            "give fewer or other ones, or an epsilon"
+            "give fewer or other ones, or an epsilon where the method takes one"
         )
 
 

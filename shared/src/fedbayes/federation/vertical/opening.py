@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...mpc import alignment, factors
-from ..errors import ArgumentError, MessageError, PolicyError
+from ..errors import ArgumentError, MessageError, PolicyError, ThresholdError
 from ..station import Station
 from .coding import Codes, check_bins_hold, indicators, joint_codes, resolve
 from .conditions import check_condition, check_sides, holds
 from .factor_info import Condition, FactorInfo, Wanted, factor_name
+from .folds import MOST_FOLDS, drawn_secret, fold_of
 from .identifiers import matched_texts
 from .messages import Setup
 from .states import ColumnStates
@@ -29,7 +29,7 @@ MOST_OPTIONAL_CELLS = 1_000_000
 COUNTED = "counted"
 """Kind of the factor that goes with `values`: 1 where a record counts in the product."""
 FOLDS = "~folds:"
-"""A column "~folds:10" exists at the first station: the record's fold for cross-validation, 0 to 9, random for each job."""
+"""A column "~folds:10" exists at the first station: the record's fold for cross-validation, 0 to 9, random for each job (`folds`)."""
 Matrix = npt.NDArray[Any]
 
 
@@ -97,13 +97,32 @@ class Encoder:
         return len(self._frame)
 
     def _folds(self, name: str) -> list[int]:
-        """Return the fold of every record: a hash of the job and the identifier, modulo the number in the name."""
+        """Return the fold of every record: random, of a secret that stays here; one number of folds a job.
+
+        Who could compute a fold of an identifier, or had folds of one record each, would find a person's values in tables by fold.
+
+        Raises
+        ------
+        MessageError
+            If the number in the name is none, or another one than before.
+        ThresholdError
+            If a fold would have fewer records than the node demands.
+        """
         number = name[len(FOLDS) :]
-        if not (number.isdecimal() and int(number[:6]) >= 1 and len(number) < 6):
+        if not (
+            number.isascii()
+            and number.isdecimal()
+            and len(number) <= len(str(MOST_FOLDS))
+            and 2 <= int(number) <= MOST_FOLDS
+        ):
             raise MessageError("the number of folds in a request is malformed; the job stops")
         folds = int(number)
-        texts = (f"{self._station.session}|{identifier}".encode() for identifier in self.identifiers())
-        return [int.from_bytes(hashlib.sha256(text).digest()[:8], "big") % folds for text in texts]
+        self._station.keep("number of folds", folds=np.array(folds))
+        if int(self._station.kept("number of folds")["folds"]) != folds:
+            raise MessageError("records are cut into folds once in a job; start another job")
+        if self.rows // folds < max(self._station.policy.minimum_rows, 2):
+            raise ThresholdError("folds: a fold has fewer records than this node demands; use fewer folds")
+        return [int(fold) for fold in fold_of(drawn_secret(self._station), self.rows, folds)]
 
     def identifiers(self) -> list[str]:
         """Return what the rows are matched by: see `identifiers`; their numbers where the files are aligned.

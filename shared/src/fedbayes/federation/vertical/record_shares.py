@@ -47,6 +47,13 @@ def score_share(workspace: Workspace, delivery: Delivery, scored: WeightedFactor
     return wide
 
 
+def asked_once(station: Station, question: str) -> None:
+    """Refuse a question about single records in a second round of the job: of several answers more of a record would follow than of one."""
+    station.keep(f"scored|{question}", round=np.array(station.round_name))
+    if str(station.kept(f"scored|{question}")["round"]) != station.round_name:
+        raise MessageError("records are scored once in a job; start another job")
+
+
 def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, Sealed], topic: str) -> Ring:
     """Return the sum of everyone's masked vectors, of which the others' came sealed for this station.
 

@@ -33,9 +33,9 @@ REVEALS = {
     "researcher": "the metrics; the times at which records are compared",
     "central": "over all stations: events and other records by time of the grid; records by place of the linear predictor (a 64th) and stratum, at the "
     "bounds of each feature and with each category, means and deviations; of groups of enough records with like predictors, how many had the event or were "
-    "censored at each united time (small counts too, which it does not tell), and sums of their predicted survival; sums of squared errors; shares of pairs "
+    "censored at each merged time (small counts too, which it does not publish), and sums of their predicted survival; sums of squared errors; shares of pairs "
     "in one group and at one station that agree. Nothing of one station",
-    "stations": "the model; which places of the predictor and which times are united",
+    "stations": "the model; which places of the predictor and which times are merged",
 }
 
 

@@ -18,7 +18,7 @@ COMPOSITION = (
     "Gaussian: the square of mu, the largest that epsilon and delta allow, over an outline of the records and "
     f"{STEPS} steps ({', '.join(f'{portion:g}' for portion in PORTIONS)} of it)"
 )
-UNCHECKED = "a private fit spends nothing on a check"
+UNCHECKED = "not tested: a private fit spends no budget on it"
 
 
 def spans(asked: Asked) -> tuple[Any, Any]:
@@ -95,7 +95,7 @@ def warnings(asked: Asked, outline: Outline, solution: Solution) -> list[str]:
         )
     if len(outline.times) < len(asked.question.times):
         texts.append(
-            f"{len(asked.question.times)} times were united to {len(outline.times)}, so that the events between two of them stand out of the noise; "
-            "model.times are those that count"
+            f"{len(asked.question.times)} times were merged into {len(outline.times)}, so that the events of every interval stand out of the noise; "
+            "model.times lists them"
         )
     return texts

@@ -1,0 +1,96 @@
+"""What stations answer about: the ensemble that the manifest names, of which each is shown the members that it is a part of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fedbayes.bayes.variable import MISSING_STATE
+from fedbayes.federation import Station
+from fedbayes.federation.arrival import check_claimed
+from fedbayes.federation.errors import MessageError
+from fedbayes.federation.manifest import digest_of
+from fedbayes.federation.vertical.factor_info import check_true, names_its_columns
+from fedbayes.federation.vertical.messages import Setup
+
+from .ensemble import Ensemble, Member
+from .messages import EvidenceRequest, GroupScores
+
+
+def _content(station: Station, outline: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the outline of an ensemble that the manifest names (`manifest.outline_of`)."""
+    check_claimed(station, outline)
+    content = outline.get("model", outline)
+    if not isinstance(content, Mapping) or not isinstance(content.get("members"), list):
+        raise MessageError("the model of a request is no ensemble; the job stops")
+    return content
+
+
+def check_votes(station: Station, outline: Mapping[str, Any], model: Ensemble) -> None:
+    """Raise `MessageError` where votes are asked otherwise than the manifest's ensemble says, or by other members of this station."""
+    content = _content(station, outline)
+    asked = {name: value for name, value in model.to_json().items() if name != "members"}
+    if asked != {name: content.get(name, 0.0) for name in asked}:
+        raise MessageError("the votes of a request are not those of the ensemble; the job stops")
+    for member in model.members:
+        if station.organization in member.stations:
+            _check_member(content, member.given)
+
+
+def _check_member(content: Mapping[str, Any], entry: Any) -> None:
+    if digest_of(entry) not in content["members"]:
+        raise MessageError("a member of a request is not one of the ensemble; the job stops")
+
+
+def check_groups(station: Station, request: EvidenceRequest) -> None:
+    """Raise `MessageError` where the weights of a group's scores, or who learns them, are not what the group's network says.
+
+    A station checks the groups that it is a part of, and has no column in others.
+    """
+    content = _content(station, request.outline)
+    try:
+        check_true(request.delivery.factors)
+        for group in request.groups:
+            _check_group(station, request, group, content)
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as problem:
+        raise MessageError(f"the scores of a group are malformed: {type(problem).__name__}; the job stops") from None
+
+
+def _check_group(station: Station, request: EvidenceRequest, group: GroupScores, content: Mapping[str, Any]) -> None:
+    infos = {info.name: info for info in request.delivery.factors}
+    columns = [infos[name].columns for name in group.names if names_its_columns(infos[name])]
+    entry = request.members.get(group.number)
+    if entry is None:
+        own = set(station.columns) if station.has_data else set[str]()
+        if len(columns) != len(group.names) or {name for one in columns for name in one} & own:
+            raise MessageError(
+                "a group of a request has columns of a station that is not told its network; the job stops"
+            )
+        return
+    _check_member(content, entry)
+    member = Member.from_json(entry)
+    classifier = member.classifier(str(content["label"]))
+    if classifier is None or member.leader != group.leader:
+        raise MessageError("the scores of a group are for somebody else; the job stops")
+    if [sorted(one) for one in columns] != [sorted(one) for one in classifier.groups]:
+        raise MessageError("the factors of a group are not those of its network; the job stops")
+    if not _has_states(request.delivery.setup, member, {name for one in columns for name in one}):
+        raise MessageError("the states of the columns are not those of the network; the job stops")
+    expected = classifier.weights(columns)
+    if not all(np.array_equal(one, other) for one, other in zip(group.weights, expected, strict=True)):
+        raise MessageError("the weights of a group's scores are not those of its network; the job stops")
+
+
+def _has_states(setup: Setup, member: Member, columns: set[str]) -> bool:
+    """Say whether columns have the states of a member's network."""
+    for name in columns:
+        if name in member.cuts:
+            if list(setup.bins.get(name, ())) != list(member.cuts[name]):
+                return False
+        elif member.network is None or setup.domain.get(name) != {
+            "categories": [state for state in member.network.states[name] if state != MISSING_STATE]
+        }:
+            return False
+    return True

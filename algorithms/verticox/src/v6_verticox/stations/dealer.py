@@ -1,0 +1,78 @@
+"""The helper as the dealer: it deals for one plan, and every stage of it once.
+
+What it deals for a stage hides products of masks behind numbers that follow from the stage's name. So a stage is dealt again only with the very stages that
+it was dealt with, which is the same question once more, and gives the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fedbayes.federation import Sealed, Station
+from fedbayes.federation.errors import MessageError
+from fedbayes.mpc.shared_fixed import Dealer
+from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import expand_wide
+
+from ..messages.names import Input
+from ..messages.private import Stage
+from ..messages.setup import Plan
+from ..shares.agreed import layout, taker
+from ..shares.program import Arrays, Program, masks, pack
+from ..shares.sorting import delta
+from .asked_once import asked_once, one_plan
+from .holder import PURPOSE, KeptWires
+
+
+def dealer_keys(station: Station, plan: Plan) -> list[bytes]:
+    """Return the dealer's keys with the share holders of the job's one plan.
+
+    Raises
+    ------
+    MessageError
+        When this organization must not deal, or dealt for another plan.
+    """
+    if station.has_data:
+        raise MessageError("the helper holds data of this task; name an organization without data as helper")
+    if station.aggregator == station.organization:
+        raise MessageError("the helper must not run the central function; start the task at another organization")
+    one_plan(station, plan)
+    return [station.channel.key(member, PURPOSE) for member in plan.holders]
+
+
+def sealed_corrections(station: Station, plan: Plan, corrections: Arrays) -> Sealed:
+    """Return what the dealer dealt, sealed for who takes it."""
+    return station.seal(taker(plan, station.aggregator), pack(corrections), "corrections")
+
+
+def dealer(station: Station, plan: Plan) -> Dealer:
+    """Return the dealer's arithmetic; `MessageError` as `dealer_keys`."""
+    return Dealer(dealer_keys(station, plan), plan.holders.index(taker(plan, station.aggregator)))
+
+
+def dealt(station: Station, plan: Plan, stages: Sequence[Stage]) -> Sealed:
+    """Return the dealer's corrections for some stages, sealed for who takes them; each stage once in a job.
+
+    **Reveals** nothing to the dealer: it uses its keys and the plan alone.
+    """
+    engine = dealer(station, plan)
+    for stage in stages:
+        asked_once(station, f"dealt|{stage.kind}|{stage.label}", list(stages))
+    return sealed_corrections(station, plan, masks(Program(engine, layout(plan), KeptWires(station)), list(stages)))
+
+
+def dealt_inputs(station: Station, plan: Plan, inputs: Sequence[Input]) -> Sealed:
+    """Return what the dealer tells the outcome holder for sorting inputs: a[sigma] - b of each, which follows from plan and name."""
+    keys = dealer_keys(station, plan)
+    return station.seal(plan.holders[-1], pack(_deltas(Dealer(keys), keys, plan, inputs)), "corrections")
+
+
+def _deltas(engine: Dealer, keys: Sequence[bytes], plan: Plan, entries: Sequence[Input]) -> dict[str, Wide]:
+    rows = plan.rows
+    own = {one.name: expand_wide(keys[one.holder], f"input/{one.name}", (rows, one.columns)) for one in entries}
+    columns = [own.pop(one.name) for one in entries if one.name.kind == "features"]
+    deltas = {f"delta|{name}": delta(keys[-1], mask, engine.random(name, mask.shape)) for name, mask in own.items()}
+    if columns:
+        target = engine.random("features", (rows, sum(plan.widths)))
+        deltas["features"] = delta(keys[-1], Wide.concatenate(columns), target)
+    return deltas
