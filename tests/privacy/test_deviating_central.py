@@ -23,7 +23,7 @@ from fedbayes.federation.vertical import opening
 from v6_bayesian_ensemble import claimed
 from v6_bayesian_ensemble import partial as voting
 from v6_vertibayes import partial as scoring
-from v6_vertibayes.sources import Question
+from v6_vertibayes import sources
 
 ROWS = 120
 NAMES = ("a", "b", "c")
@@ -83,7 +83,7 @@ FOLDED = {**NETWORK, "validation": "svdg", "folds": 4}
 @pytest.mark.parametrize("number", ["99999", "101", "1", "0", "04x", "1e2", "٣"])
 def test_records_are_not_cut_into_folds_of_one(number: str) -> None:
     """A table by such folds is the table of records."""
-    column = mock.patch.object(Question, "fold", property(lambda _: f"~folds:{number}"))
+    column = mock.patch.object(sources, "fold_domain", return_value={f"~folds:{number}": {"categories": [0, 1]}})
     refused = pytest.raises(MessageError, match="number of folds in a request is malformed")
     with inside("vertibayes") as running, column, refused:
         running.run("fit", FOLDED)

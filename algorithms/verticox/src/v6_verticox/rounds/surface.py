@@ -299,7 +299,7 @@ class FederatedSurface:
         """One round at the share holders; return what its shares reveal together."""
         plan, own = self.plan, self.federation.organization
         takes, verifies = taker(plan, own), verifier(plan, own)
-        told, self._for_stations = self._for_stations, {}
+        letters, self._for_stations = self._for_stations, {}
         requests = {
             member: StageRequest(
                 plan,
@@ -307,12 +307,12 @@ class FederatedSurface:
                 self._whole if member == verifies else self._opened,
                 permuted.to_one(member) if permuted is not None and member != plan.holders[-1] else None,
                 corrections if member == takes else None,
-                {sender: parts[member] for sender, parts in told.items() if member in parts},
+                {sender: parts[member] for sender, parts in letters.items() if member in parts},
             )
             for member in plan.holders
         }
         if (
-            permuted is None and corrections is None and not told
+            permuted is None and corrections is None and not letters
         ):  # the same for all: enciphered once, but for the station beside central
             others = [member for member in plan.holders if member not in (own, verifies)]
             requests = {member: requests[others[0] if member in others else member] for member in plan.holders}

@@ -32,24 +32,24 @@ from .holder import ShareHolder
 PURPOSE = "verticox: what was told"
 
 
-def chained(holder: ShareHolder, told: str, openings: Mapping[Name, npt.NDArray[Any]], label: str) -> bytes:
-    """Return the hash of all that central told this share holder up to this stage: `told` is what it tells now beside the openings, as a text.
+def chained(holder: ShareHolder, question: str, openings: Mapping[Name, npt.NDArray[Any]], label: str) -> bytes:
+    """Return the hash of all that central told this share holder up to this stage: `question` is what it asks now, as a text.
 
     Raises
     ------
     MessageError
         When the stage was asked for before with other contents.
     """
-    station, place, before = holder.station, 0, b""
-    content = hashlib.sha256(repr((label, told)).encode())
+    station, position, previous = holder.station, 0, b""
+    content = hashlib.sha256(repr((label, question)).encode())
     for name, opening in sorted(openings.items()):
         content.update(repr((name, opening.dtype.name, opening.shape)).encode())
         content.update(np.ascontiguousarray(opening).data)
-    while (kept := _link(station, place)) is not None and kept[0] != label:
-        before, place = kept[1], place + 1
-    digest = hashlib.sha256(before + content.digest()).digest()
+    while (kept := _link(station, position)) is not None and kept[0] != label:
+        previous, position = kept[1], position + 1
+    digest = hashlib.sha256(previous + content.digest()).digest()
     if kept is None:
-        station.keep(f"chain|{place}", label=np.array(label), digest=np.frombuffer(digest, dtype=np.uint8))
+        station.keep(f"chain|{position}", label=np.array(label), digest=np.frombuffer(digest, dtype=np.uint8))
     elif kept[1] != digest:
         raise MessageError(TWICE)
     return digest
@@ -57,15 +57,15 @@ def chained(holder: ShareHolder, told: str, openings: Mapping[Name, npt.NDArray[
 
 def before(holder: ShareHolder, label: str) -> str:
     """Return the label of the stage before this one, empty before the first: what it opened is what may be received now."""
-    place, last = 0, ""
-    while (kept := _link(holder.station, place)) is not None and kept[0] != label:
-        place, last = place + 1, kept[0]
+    position, last = 0, ""
+    while (kept := _link(holder.station, position)) is not None and kept[0] != label:
+        position, last = position + 1, kept[0]
     return last
 
 
-def _link(station: Any, place: int) -> tuple[str, bytes] | None:
+def _link(station: Any, position: int) -> tuple[str, bytes] | None:
     try:
-        kept = station.kept(f"chain|{place}")
+        kept = station.kept(f"chain|{position}")
     except MessageError:
         return None
     return str(kept["label"]), bytes(kept["digest"].tobytes())

@@ -78,7 +78,7 @@ def opened(
 
 
 def received(
-    holder: ShareHolder, label: str, told: Opened, forms: Mapping[Name, Form]
+    holder: ShareHolder, label: str, opened_before: Opened, forms: Mapping[Name, Form]
 ) -> dict[Name, npt.NDArray[np.uint8]]:
     """Return what the stage `label` opened, cut; at the verifier after it saw that these are the sums.
 
@@ -88,12 +88,14 @@ def received(
         If central changed a sum, left one out, or told those of another stage.
     """
     if holder.station.organization != verifier(holder.plan, holder.station.aggregator):
-        return told.sums
-    if len(told.checksums) != len(holder.plan.holders) or not is_sum(_key(holder), label, told.checksums, told.sums):
+        return opened_before.sums
+    if len(opened_before.checksums) != len(holder.plan.holders) or not is_sum(
+        _key(holder), label, opened_before.checksums, opened_before.sums
+    ):
         raise MessageError(
             "an opening is not the sum of what the stations sent: it was changed on its way; the job stops"
         )
     try:
-        return {name: forms[name].cut(total) for name, total in told.sums.items()}
+        return {name: forms[name].cut(total) for name, total in opened_before.sums.items()}
     except (ValueError, LookupError):
         raise MessageError("an opening has another form than it must; the job stops") from None

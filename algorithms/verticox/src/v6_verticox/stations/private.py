@@ -211,25 +211,25 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         if stage.kind == "weigh_start" and stage.step:
             program.enter(_published(holder, stage.step, request.permuted))
         outgoing = joined([program.run(one) for one in stages])
-    told = chained(holder, repr((request.plan, request.stages)), openings, label)
-    outgoing = bound(holder, told, label, outgoing)
+    digest = chained(holder, repr((request.plan, request.stages)), openings, label)
+    outgoing = bound(holder, digest, label, outgoing)
     words, frac_bits = revealed_words(outgoing)
     shares = {name: station.share(station.exact(part, ANSWER, queries=0, summed=False)) for name, part in words.items()}
     answer = None if counts is None else station.exact(counts, ANSWER, queries=0, summed=False)
     own = {name: program.engine.open_with(name, share) for name, share in outgoing.opened.items()}
     parts, checksum = opened(holder, label, own, forms(program.layout, own))
     few = outgoing.for_stations.get(FEW)
-    told_stations = sealed_for_stations(holder, outgoing.for_stations) if few is None else sealed_few(holder, few)
-    return StageReply(parts, checksum, shares, station.public(frac_bits), told_stations, answer)
+    for_stations = sealed_for_stations(holder, outgoing.for_stations) if few is None else sealed_few(holder, few)
+    return StageReply(parts, checksum, shares, station.public(frac_bits), for_stations, answer)
 
 
-def _receive(holder: ShareHolder, program: Program, told: Opened, label: str) -> dict[Name, np.ndarray]:
+def _receive(holder: ShareHolder, program: Program, opened_before: Opened, label: str) -> dict[Name, np.ndarray]:
     """Turn what the stage before opened into wires and return it; nothing, where central goes on without it (a step that is given up)."""
-    if not told.sums:
+    if not opened_before.sums:
         return {}
     try:
-        travelling = forms(program.layout, told.sums)
-        openings = received(holder, label, told, travelling)
+        travelling = forms(program.layout, opened_before.sums)
+        openings = received(holder, label, opened_before, travelling)
         for name, cut in openings.items():
             program.receive(name, travelling[name].public(cut))
         return openings
