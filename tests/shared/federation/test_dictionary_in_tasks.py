@@ -182,7 +182,9 @@ def test_a_subset_counts_for_the_fewest_rows_of_exact_answers_alone(stations):
     study = {**without("bmi"), "subset": "age >= 89"}
     asked = {"label": "ill", "features": ["sex"], "dictionary": study}
     with pytest.raises(ThresholdError, match="fewer rows"):
-        stations(allow_formulas="true").run("dp_naive_bayes", "fit", {**asked, "noise": "none"})
+        stations({name: {"allow_formulas": "true"} for name in "abc"}).run(
+            "dp_naive_bayes", "fit", {**asked, "noise": "none"}
+        )
     assert stations().run("dp_naive_bayes", "fit", {**asked, "epsilon": 1})["privacy"]["differentially_private"]
 
 
