@@ -18,21 +18,27 @@ if TYPE_CHECKING:
 FEW_LEFT_OUT = "few-left-out"
 AIMED = "aimed-recode"
 FEW_IDENTIFIED = "few-identified"
+FEW_CHOSEN = "few-chosen"
 
 
-def note(station: Member, left_out: int, named: int) -> None:
+def note(station: Member, rows: int, left_out: int, named: int) -> None:
     """Note for the whole job what reading a table has shown; `check_exact` looks at it.
 
     Parameters
     ----------
     station : Member
         Whose table was read.
+    rows : int
+        Rows that are left. Where the task chose them, fewer than `minimum_rows` stop exact answers alone: with an epsilon a refusal would tell, for
+        nothing, whether a record that the caller describes is one of so many.
     left_out : int
         Rows that the subset leaves out. If they are few, the difference between all rows and the subset reveals them.
     named : int
         Values that a recode names one by one (`fedbayes.bayes.recoding.named_values`). If there are fewer than `minimum_count` of them, they
         cannot make a group of rows that is large enough to be shown.
     """
+    if (left_out or platform.preprocessing()) and rows < station.policy.minimum_rows:
+        station.memory.once(FEW_CHOSEN, b"1")
     if 0 < left_out < station.policy.minimum_count:
         station.memory.once(FEW_LEFT_OUT, b"1")
     if 1 < station.policy.minimum_count <= named:
@@ -52,7 +58,7 @@ def check_exact(station: Member, study: Dictionary | None, arithmetic: bool) -> 
     PolicyError
         If the node lets no formulae, subsets or aimed recodes through.
     ThresholdError
-        If the subset leaves out a few rows, or rows that identifiers bound.
+        If the subset leaves or leaves out a few rows, or identifiers bound a few.
     """
     derived = arithmetic or (study is not None and study.has_formula)
     aimed = study is not None and station.memory.read(AIMED) is not None
@@ -65,6 +71,10 @@ def check_exact(station: Member, study: Dictionary | None, arithmetic: bool) -> 
         )
     if chosen and station.memory.read(FEW_LEFT_OUT) is not None:
         raise ThresholdError("the subset leaves out fewer rows than this node demands; ask for all, or for another")
+    if station.memory.read(FEW_CHOSEN) is not None:
+        raise ThresholdError(
+            "fewer rows than the node demands (minimum_rows) are left by the subset; choose more, or give an epsilon"
+        )
     if station.memory.read(FEW_IDENTIFIED) == b"1":
         raise ThresholdError(
             "id_column, max_rows_per_identifier: few rows have no identifier, few identifiers have more rows than are used, or few rows are used, so that an "

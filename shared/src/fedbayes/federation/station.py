@@ -136,6 +136,7 @@ class Station(TableReader):
         """
         self.policy.check_release(epsilon, delta)
         if not promise.holds(epsilon, delta):
+            choosing.check_exact(self, self.dictionary, arithmetic=False)
             self._guard(summed)
         receipt = self.gate.made(Receipt(epsilon, delta))
         ledger = self.policy.open_ledger()

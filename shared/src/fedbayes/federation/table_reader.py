@@ -9,7 +9,7 @@ from typing import Any
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
-from . import choosing, dictionaries
+from . import choosing, dictionaries, platform
 from .answered.history import History
 from .envelope import Request
 from .errors import DataProblem, PolicyError, ThresholdError
@@ -116,10 +116,11 @@ class TableReader(Member):
         if self.dictionary is not None:
             self._check_table(self.dictionary.sources(columns), self._source.names, None)
             frame, left_out = self._source.applied(columns, domain, identifiers)
-            choosing.note(self, left_out, self._source.named)
         else:
-            frame = self._source.frame(domain, identifiers, columns)
-        self._check_table(columns, list(frame.columns), len(frame) if minimum else None)
+            frame, left_out = self._source.frame(domain, identifiers, columns), 0
+        if minimum:
+            choosing.note(self, len(frame), left_out, self._source.named)
+        self._check_table(columns, list(frame.columns), self._whole(len(frame) + left_out) if minimum else None)
         return frame[columns]
 
     def identifiers(self, column: str, minimum: bool = True) -> list[str]:
@@ -142,8 +143,8 @@ class TableReader(Member):
         if small is None:
             return self.data(columns, domain=domain)  # type: ignore[no-any-return]
         table, rows, left_out = small
-        choosing.note(self, left_out, self._source.named)
-        self._check_table(columns, list(table), rows)
+        choosing.note(self, rows, left_out, self._source.named)
+        self._check_table(columns, list(table), self._whole(rows + left_out))
         return table
 
     def parts(
@@ -164,6 +165,11 @@ class TableReader(Member):
         parts, count = read
         self._check_table(columns, self._source.names, count)
         yield from parts
+
+    @staticmethod
+    def _whole(rows: int) -> int | None:
+        """Return the rows of the table before the task chose some; None where it was read so, by vantage6's preprocessing (see `choosing.note`)."""
+        return None if platform.preprocessing() else rows
 
     def _check_table(self, columns: list[str], present: list[str], rows: int | None) -> None:
         for column in columns:
