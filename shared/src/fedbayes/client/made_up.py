@@ -21,8 +21,8 @@ FOLLOW_UP = 1000.0
 """Largest time of made-up records where neither a domain nor `times` bounds it."""
 SLOWNESS = 1.5
 """Follow-up over the mean time to an event: with censoring from a fifth of the follow-up on, about half of the records have the event."""
-FIRST_CENSORED = 0.2
-HIDDEN_CLASSES = 2
+FIRST_CENSORED = 0.2  # of the follow-up: who enters a study late is seen for some time
+HIDDEN_CLASSES = 2  # the fewest that make columns depend on one another
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 JUDGED = 2000
 """Further records of a population, on which a classifier is judged."""
-EPSILON_FACTORS = (1.0 / 3.0, 3.0)
+EPSILON_FACTORS = (1.0 / 3.0, 3.0)  # as in plans of tables
 NEARLY_EXACT = 1000.0
 """An epsilon with next to no noise: the same steps, so that a difference is the noise's."""
 PERMITTED = {"allow_predictions": True, "allow_formulas": True}
