@@ -70,12 +70,12 @@ def check_known(dictionary: Mapping[str, Any] | None, conditions: Sequence[Condi
         entry = columns.get(condition.column)
         if entry is None or entry.categories is None or condition.op not in ("==", "!=", "in"):
             continue
-        known = [str(canonical_text(category)) for category in entry.categories]
+        categories = [str(canonical_text(category)) for category in entry.categories]
         for value in condition.value if condition.op == "in" else [condition.value]:
-            if known and not meant_texts(value) & set(known):
+            if categories and not meant_texts(value) & set(categories):
                 raise ArgumentError(
                     f"conditions[{position}]: '{str(value)[:60]}' is no category of column '{condition.column}' in the dictionary; "
-                    f"it has: {', '.join(known)}"[:400]
+                    f"it has: {', '.join(categories)}"[:400]
                 )
 
 

@@ -47,18 +47,18 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
     """
     if not settings.noisy:
         return []
-    found = []
+    texts = []
     drowned = {name: part for name, part in noise.items() if part > MUCH_NOISE}
     if drowned:
         parts = dict.fromkeys(f"{part:.0%}" for part in (min(drowned.values()), max(drowned.values())))
-        found.append(
+        texts.append(
             f"the noise in the means of {_classes(drowned)} is about {' to '.join(parts)} of a feature's range: too few rows "
             "for this epsilon; raise it, use fewer features, or take dp_naive_bayes"
         )
     least_rows = RARE * max(model.class_noise, 0.5)
     rare = [name for name, count in zip(model.classes, model.class_counts, strict=True) if count <= least_rows]
     if rare:
-        found.append(
+        texts.append(
             f"the rows of {_classes(rare)} do not stand out of the noise, or there are none; "
             "raise epsilon, include more stations, or correct the label's categories"
         )
@@ -70,13 +70,13 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
     ]
     numeric = sum(isinstance(feature, Gaussian) for feature in model.features.values())
     if loud and not drowned and len(loud) >= MOST * numeric:
-        found.append(_dominated(loud, numeric, settings))
+        texts.append(_dominated(loud, numeric, settings))
     elif flat:
-        found.append(
+        texts.append(
             f"the spread of {', '.join(map(repr, flat))} does not stand out of the noise in any class; "
             "narrow the bounds, or leave such features out"
         )
-    return found
+    return texts
 
 
 def _dominated(loud: list[str], numeric: int, settings: Settings) -> str:

@@ -94,8 +94,8 @@ def _proposed(name: str, parts: Sequence[Any], padded: bool) -> tuple[dict[str, 
 
 def _is_prose(texts: Iterable[str]) -> bool:
     """Return whether distinct texts are several words each: what somebody wrote, not names of records."""
-    known = list(texts)
-    return sum(" " in text.strip() for text in known) > len(known) / 2
+    listed = list(texts)
+    return sum(" " in text.strip() for text in listed) > len(listed) / 2
 
 
 def _differing(entry: Mapping[str, Any], parts: Sequence[Any]) -> str:

@@ -21,8 +21,8 @@ FOLLOW_UP = 1000.0
 """Largest time of made-up records where neither a domain nor `times` bounds it."""
 SLOWNESS = 1.5
 """Follow-up over the mean time to an event: with censoring from a fifth of the follow-up on, about half of the records have the event."""
-FIRST_CENSORED = 0.2
-HIDDEN_CLASSES = 2
+FIRST_CENSORED = 0.2  # of the follow-up: who enters a study late is seen for some time
+HIDDEN_CLASSES = 2  # the fewest that make columns depend on one another
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class People:
         truth = sampler.generator.integers(0, len(classes), rows)
         table: dict[str, Any] = {}
         if self.identifier is not None:
-            table[self.identifier] = [f"r{place:09d}" for place in sampler.generator.permutation(rows)]
+            table[self.identifier] = [f"r{number:09d}" for number in sampler.generator.permutation(rows)]
         hazard = np.zeros(rows)
         for name in self.columns:
             if name in (self.time, self.event):
@@ -127,7 +127,7 @@ class People:
 
 def deal_rows(table: pd.DataFrame, stations: int) -> dict[str, pd.DataFrame]:
     """Return every station's records, whole ones."""
-    return {f"station-{place}": table.iloc[place::stations] for place in range(stations)}
+    return {f"station-{number}": table.iloc[number::stations] for number in range(stations)}
 
 
 def deal_columns(table: pd.DataFrame, people: People, stations: int) -> dict[str, pd.DataFrame]:
@@ -137,8 +137,8 @@ def deal_columns(table: pd.DataFrame, people: People, stations: int) -> dict[str
     identifier = [people.identifier] if people.identifier is not None else []
     first = 1 if outcome else 0
     return {
-        f"station-{place}": table[
-            [*identifier, *([] if place else outcome), *rest[(place - first) % stations :: stations]]
+        f"station-{number}": table[
+            [*identifier, *([] if number else outcome), *rest[(number - first) % stations :: stations]]
         ]
-        for place in range(stations)
+        for number in range(stations)
     }

@@ -204,8 +204,8 @@ def _design(model: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
         _need(frame, [source])
         columns[name] = frame[source]
         if source != name:
-            told = (frame[source].astype(str).str.strip() == category).astype(np.float64)
-            columns[name] = told.where(frame[source].notna())
+            indicator = (frame[source].astype(str).str.strip() == category).astype(np.float64)
+            columns[name] = indicator.where(frame[source].notna())
     design: pd.DataFrame = pd.DataFrame(columns)
     return design
 
@@ -213,21 +213,21 @@ def _design(model: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
 def _of_formula(model: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]:
     terms = read_terms(model["formula"])
     _need(frame, terms.columns)
-    known = frame[list(terms.columns)].notna().all(axis=1).to_numpy()
-    complete = frame[known]
+    present = frame[list(terms.columns)].notna().all(axis=1).to_numpy()
+    complete = frame[present]
     try:
         made = columns_at(
             terms, model.get("levels") or {}, {name: complete[name] for name in terms.columns}, len(complete)
         )
     except SchemaError as problem:
         raise UsageProblem(str(problem)) from None
-    return {name: _with_gaps(values, known) for name, values in made.items()}
+    return {name: _with_gaps(values, present) for name, values in made.items()}
 
 
-def _with_gaps(values: np.ndarray[Any, Any], known: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _with_gaps(values: np.ndarray[Any, Any], present: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the values of complete records at their places, NaN at the others, shape (n,)."""
-    placed = np.full(len(known), np.nan)
-    placed[known] = values
+    placed = np.full(len(present), np.nan)
+    placed[present] = values
     return placed
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 JUDGED = 2000
 """Further records of a population, on which a classifier is judged."""
-EPSILON_FACTORS = (1.0 / 3.0, 3.0)
+EPSILON_FACTORS = (1.0 / 3.0, 3.0)  # as in plans of tables
 NEARLY_EXACT = 1000.0
 """An epsilon with next to no noise: the same steps, so that a difference is the noise's."""
 PERMITTED = {"allow_predictions": True, "allow_formulas": True}
@@ -60,7 +60,7 @@ class Runs:
 
 
 def rehearse(
-    job: Job, domain: Mapping[str, Any], columns: Sequence[str], place: tuple[int, int], runs: int, signal: float
+    job: Job, domain: Mapping[str, Any], columns: Sequence[str], size: tuple[int, int], runs: int, signal: float
 ) -> dict[str, Any]:
     """Return what a task did on made-up records.
 
@@ -72,7 +72,7 @@ def rehearse(
         Of every column that is made up.
     columns : sequence of str
         Of the task; empty where it takes all of the domain.
-    place : tuple of int
+    size : tuple of int
         Stations with data, and records in all.
     runs : int
         Populations, each with every choice of epsilon.
@@ -96,9 +96,9 @@ def rehearse(
     done = {words: Runs() for words in choices}
     for population in range(runs):
         sampler = ResearchSampler(population + 1)
-        table = people.draw(place[1] + JUDGED, sampler)
-        fitted, judged = table.iloc[: place[1]], table.iloc[place[1] :]
-        parties = deal_columns(fitted, people, place[0]) if vertical else deal_rows(fitted, place[0])
+        table = people.draw(size[1] + JUDGED, sampler)
+        fitted, judged = table.iloc[: size[1]], table.iloc[size[1] :]
+        parties = deal_columns(fitted, people, size[0]) if vertical else deal_rows(fitted, size[0])
         for words, arguments in choices.items():
             result = _run(Job(job.algorithm, job.function, arguments), parties, vertical)
             done[words].add(result, judged.reset_index(drop=True), people.label if job.function in FITS else None)
@@ -119,30 +119,32 @@ def known_domain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     from ..federation.dictionaries import ARGUMENT, read
 
     model = arguments.get("model")
-    known: dict[str, Any] = {}
+    domain: dict[str, Any] = {}
     if isinstance(model, Mapping):
         nodes = model.get("nodes") or {}
-        known |= {name: {"categories": node["states"]} for name, node in nodes.items() if "bins" not in node}
-        known |= {name: {"categories": levels} for name, levels in (model.get("levels") or {}).items()}
-        known |= model.get("domain") or {}
+        domain |= {name: {"categories": node["states"]} for name, node in nodes.items() if "bins" not in node}
+        domain |= {name: {"categories": levels} for name, levels in (model.get("levels") or {}).items()}
+        domain |= model.get("domain") or {}
     if arguments.get(ARGUMENT) is not None:
-        known |= read(arguments[ARGUMENT]).domain()
-    known |= arguments.get("domain") or {}
-    return {name: entry for name, entry in known.items() if isinstance(entry, Mapping)}
+        domain |= read(arguments[ARGUMENT]).domain()
+    domain |= arguments.get("domain") or {}
+    return {name: entry for name, entry in domain.items() if isinstance(entry, Mapping)}
 
 
 def is_vertical(job: Job) -> bool:
     """Return whether a task is about columns of the same records at several stations."""
     from ..federation.dictionaries import VERTICAL
 
-    known = {one.name: one.default for one in declared_of(job).declared()}
+    defaults = {one.name: one.default for one in declared_of(job).declared()}
     model = job.arguments.get("model")
     split = (
-        job.arguments.get("split") or known.get("split") or (model.get("split") if isinstance(model, Mapping) else None)
+        job.arguments.get("split")
+        or defaults.get("split")
+        or (model.get("split") if isinstance(model, Mapping) else None)
     )
     if split == "hybrid":
         raise UsageProblem("--rehearse: hybrid splits are not rehearsed: which party has what is not in the question")
-    return split == "vertical" or (split is None and (VERTICAL in known or "helper" in known))
+    return split == "vertical" or (split is None and (VERTICAL in defaults or "helper" in defaults))
 
 
 def _people(job: Job, domain: Mapping[str, Any], columns: Sequence[str], signal: float) -> People:

@@ -117,17 +117,17 @@ def _rehearsal_rows(planned: dict[str, Any]) -> list[tuple[str, str]]:
     if rehearsal["measure"] is None:
         return [("rehearsed", runs), *warned]
     if rehearsal["measure"] == "accuracy":
-        told = [
+        lines = [
             ("  accuracy", f"about {asked:.2f}"),
             *((f"  with {name}", f"{value:.2f}") for name, value in instead.items()),
         ]
     else:
         shown = list(asked.items())[:MOST_COEFFICIENTS]
-        told = [
+        lines = [
             ("  standard error", ", ".join(f"{name} {error:.2g}" for name, error in shown)),
             *((f"  with {name}", f"{_ratio(value, asked):.2g} times as large") for name, value in instead.items()),
         ]
-    return [("rehearsed", runs), *told, *warned]
+    return [("rehearsed", runs), *lines, *warned]
 
 
 def _ratio(errors: dict[str, float], asked: dict[str, float]) -> float:

@@ -74,14 +74,14 @@ def execute(
 
 def _about_records(model: Any, predictions: pd.DataFrame, moments: Sequence[float]) -> list[str]:
     """Return what a Cox model cannot say of these records: survival beyond its follow-up, anything where a feature is missing."""
-    told = [
+    texts = [
         f"{moment:g} is beyond the last event of the fit; survival there is that at the last event"
         for moment in beyond_follow_up(model, moments)
     ]
     empty = int(predictions["linear_predictor"].isna().sum()) if "linear_predictor" in predictions else 0
     if empty:
-        told.append(f"records without a prediction, as a feature is missing there: {empty}")
-    return told
+        texts.append(f"records without a prediction, as a feature is missing there: {empty}")
+    return texts
 
 
 def _asked(result: Mapping[str, Any]) -> str | None:

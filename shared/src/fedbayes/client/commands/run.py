@@ -123,11 +123,11 @@ def check(chosen: Options) -> None:
         raise PolicyError(f"{', '.join(refusing)} would refuse this task; nothing was spent")
 
 
-def _tell_twins(place: LocalPlace, progress: Progress) -> None:
+def _tell_twins(location: LocalPlace, progress: Progress) -> None:
     """Say which parties read the same file: their records count twice."""
     readers: dict[Path, list[str]] = {}
-    for name, databases in place.parties.items():
-        if isinstance(file := databases.get(place.database), Path):
+    for name, databases in location.parties.items():
+        if isinstance(file := databases.get(location.database), Path):
             readers.setdefault(file.resolve(), []).append(name)
     for file, names in readers.items():
         if len(names) > 1:

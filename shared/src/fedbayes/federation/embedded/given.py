@@ -33,8 +33,8 @@ def names_of(parties: Any, helpers: Any) -> list[str]:
         raise ArgumentError("names of parties and helpers must be texts; write them in quotes")
     twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if not parties or twice is not None:
-        told = "" if twice is None else f"; '{twice[:60]}' is there twice"
-        raise ArgumentError(f"parties and helpers must be distinct names, with at least one party{told}")
+        repeated = "" if twice is None else f"; '{twice[:60]}' is there twice"
+        raise ArgumentError(f"parties and helpers must be distinct names, with at least one party{repeated}")
     return names
 
 
