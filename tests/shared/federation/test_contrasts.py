@@ -158,3 +158,11 @@ def test_states_are_corners_of_a_regular_simplex(states) -> None:
 def test_of_wide_columns_the_counts_are_measured() -> None:
     assert (balanced(WIDEST + 1, 4) == 4 * np.eye(WIDEST + 1)).all()
     assert (balanced(1, 4, 1) == [[4, 0]]).all()
+
+
+def test_a_missing_value_is_missing_in_all_pairs_at_once() -> None:
+    """Eight columns with two states and gaps: at worst four get the other state, by which 16 pairs change sign; a bound a pair would allow more."""
+    names = [f"c{v}" for v in range(8)]
+    tables = list(combinations(names, 2))
+    asked = Contrasts({name: balanced(2, 100, 1) for name in names}, [1] * len(tables))
+    assert asked.change(tables, True).l2 == pytest.approx(4 * 2 * 71**2)

@@ -24,8 +24,10 @@ LARGEST_FACTOR = 2**20  # with scales of 64 and three columns sums stay below 2^
 MOST_FUNCTIONS = 2**16  # of one column: as many as states
 MOST_COLUMNS = 3
 """Of a table: how two records may differ in it is enumerated."""
-WIDEST = 12
-"""Columns over which sets are enumerated at once."""
+WIDEST = 10
+"""Columns over which what may happen to them is enumerated at once."""
+SAME, OTHER, LOST = 0, 1, 2
+"""What happens to a column of a record: it stays, it gets another state, or one of the two records has none there (or one that counts as 0)."""
 Integers = npt.NDArray[np.int64]
 Columns = Sequence[str]
 Weighed = tuple[tuple[str, ...], float]
@@ -155,8 +157,10 @@ class Kinds:
     ----------
     largest : float
         Largest square of a state's vector.
-    differ : list of (float, float, float, float)
-        For two different states: bounds of the squares of the two vectors, and from where to where their product is.
+    least, most : float
+        From where to where the product of the vectors of two different states is, both not 0; meaningless without two such states.
+    moves : tuple of int
+        What can happen to the column of one record: `SAME`, `OTHER` and `LOST` where they can.
     """
 
     def __init__(self, matrix: Integers, absent: bool = False) -> None:
@@ -165,36 +169,30 @@ class Kinds:
         self.largest = float(squares.max())
         shown = np.flatnonzero(squares > 0)
         between = products[np.ix_(shown, shown)][~np.eye(len(shown), dtype=bool)]
-        self.differ: list[tuple[float, float, float, float]] = []
-        if len(between):
-            self.differ.append((self.largest, self.largest, float(between.min()), float(between.max())))
-        if absent or len(shown) < len(squares):
-            self.differ += [(self.largest, 0.0, 0.0, 0.0), (0.0, self.largest, 0.0, 0.0)]
-        self.differ = self.differ or [(0.0, 0.0, 0.0, 0.0)]
+        self.least, self.most = (float(between.min()), float(between.max())) if len(between) else (0.0, 0.0)
+        lost = [LOST] if absent or len(shown) < len(squares) else []
+        self.moves = (SAME, *([OTHER] if len(between) else []), *lost)
 
 
-def _apart(table: Sequence[str], differing: frozenset[str], kinds: Mapping[str, Kinds]) -> float:
-    """Return a bound of the square of what a record changes in a table's functions that gets other values in some columns.
+def _apart(table: Sequence[str], moves: Sequence[int], kinds: Mapping[str, Kinds]) -> float:
+    """Return a bound of the square of what a record changes in a table's functions, of whose columns so much happens.
 
-    Its vector is the tensor product of those of its states. Columns that stay contribute their square to the square of the change; of the others
-    it is the two squares less twice the product, which is the product over the columns.
+    Its vector is the tensor product of those of its states; it is 0 before or after where a state is lost or gained. Columns that stay contribute their
+    square to the square of the change; of those that get another state it is the two squares less twice the product, which is the product over the columns.
     """
-    moved = [kinds[column].differ for column in table if column in differing]
-    if not moved:
-        return 0.0
-    largest = 0.0
-    for chosen in product(*moved):
-        before, after, low, high = 1.0, 1.0, 1.0, 1.0
-        for first, second, least, most in chosen:
-            before, after = before * first, after * second
-            ends = (low * least, low * most, high * least, high * most)
-            low, high = min(ends), max(ends)
-        largest = max(largest, before + after - 2.0 * low)
-    return largest * math.prod(kinds[column].largest for column in table if column not in differing)
+    whole = math.prod(kinds[column].largest for column in table)
+    if LOST in moves:
+        return whole
+    low, high = 1.0, 1.0
+    for column, move in zip(table, moves, strict=True):
+        least, most = (kinds[column].least, kinds[column].most) if move == OTHER else (kinds[column].largest,) * 2
+        ends = (low * least, low * most, high * least, high * most)
+        low, high = min(ends), max(ends)
+    return 2.0 * (whole - low)
 
 
 def _by_elimination(weighed: Sequence[Weighed], kinds: Mapping[str, Kinds]) -> float:
-    """Return the largest sum over all sets of columns that may change: columns are maximised out one after the other, the one with fewest neighbours first.
+    """Return the largest sum over all that may happen to the columns: these are maximised out one after the other, the one with fewest neighbours first.
 
     Exact where tables are small and form a tree of cliques; once a column has more than `WIDEST` neighbours, the sum of the largest of each term.
     """
@@ -206,11 +204,11 @@ def _by_elimination(weighed: Sequence[Weighed], kinds: Mapping[str, Kinds]) -> f
         if len(around[column]) > WIDEST:
             break
         axes = (column, *sorted(around[column] - {column}))
-        joint = np.zeros([2] * len(axes))
+        joint = np.zeros([len(kinds[name].moves) for name in axes])
         for table, values in terms:
             if column in table:
                 order = sorted(range(len(table)), key=lambda axis: axes.index(table[axis]))
-                shape = [2 if name in table else 1 for name in axes]
+                shape = [len(kinds[name].moves) if name in table else 1 for name in axes]
                 joint = joint + values.transpose(order).reshape(shape)
         terms = [term for term in terms if column not in term[0]] + [(axes[1:], joint.max(axis=0))]
         left.remove(column)
@@ -218,33 +216,46 @@ def _by_elimination(weighed: Sequence[Weighed], kinds: Mapping[str, Kinds]) -> f
 
 
 def _changes(table: Sequence[str], weight: float, kinds: Mapping[str, Kinds]) -> npt.NDArray[np.float64]:
-    """Return a bound for every set of columns that change: an axis of length 2 for each column."""
-    changes = np.zeros([2] * len(table))
-    for changed in np.ndindex(changes.shape):
-        differing = frozenset(name for name, moved in zip(table, changed, strict=True) if moved)
-        changes[changed] = weight * _apart(table, differing, kinds)
-    return changes
+    """Return a bound for all that may happen to the columns: an axis for each, of the length of its moves."""
+    possible = [kinds[name].moves for name in table]
+    values = [weight * _apart(table, moves, kinds) for moves in product(*possible)]
+    return np.array(values).reshape([len(moves) for moves in possible])
 
 
 def _by_pairs(weighed: Sequence[Weighed], kinds: Mapping[str, Kinds]) -> float:
     """Return a bound for a batch of all pairs of columns; infinite for others.
 
-    Of a pair of which both columns change, the change is by `kept` less than the sum of those of which one does. With m changed columns there are m (m - 1) / 2
-    such pairs, so the square is at most the m largest sums over a column's pairs less that many times the smallest `kept`.
+    A column that alone gets another state, or loses its own, changes its pairs by so much. If the other column of a pair moves too, the pair changes by `kept`
+    less than the sum of the two. So with so many columns of either move the square is at most the largest sums of as many columns, less the smallest
+    `kept` of every pair of them.
     """
     columns = sorted({column for table, _ in weighed for column in table})
     number = len(columns)
     pairs = {frozenset(table) for table, _ in weighed if len(table) == 2}
     if len(pairs) != len(weighed) or len(pairs) != number * (number - 1) // 2 or number < 2:
         return math.inf
-    alone, kept = dict.fromkeys(columns, 0.0), math.inf
+    alone = {move: dict.fromkeys(columns, 0.0) for move in (OTHER, LOST)}
+    kept = {both: math.inf for both in product((OTHER, LOST), repeat=2)}
     for (a, b), weight in weighed:
-        one = weight * _apart((a, b), frozenset({a}), kinds)
-        other = weight * _apart((a, b), frozenset({b}), kinds)
-        both = weight * _apart((a, b), frozenset({a, b}), kinds)
-        alone[a] += one
-        alone[b] += other
-        kept = min(kept, one + other - both)
-    sums = np.cumsum(sorted(alone.values(), reverse=True))
-    changed = np.arange(1, number + 1)
-    return float((sums - kept * changed * (changed - 1) / 2).max())
+        one = {move: weight * _apart((a, b), (move, SAME), kinds) for move in kinds[a].moves[1:]}
+        other = {move: weight * _apart((a, b), (SAME, move), kinds) for move in kinds[b].moves[1:]}
+        for first, second in product(one, other):
+            spared = one[first] + other[second] - weight * _apart((a, b), (first, second), kinds)
+            kept[first, second] = kept[second, first] = min(kept[first, second], spared)
+        for move, value in one.items():
+            alone[move][a] += value
+        for move, value in other.items():
+            alone[move][b] += value
+    return _largest_of_moves(
+        [np.cumsum([0.0, *sorted(alone[move].values(), reverse=True)]) for move in (OTHER, LOST)],
+        [0.0 if math.isinf(kept[both]) else kept[both] for both in ((OTHER, OTHER), (LOST, LOST), (OTHER, LOST))],
+    )
+
+
+def _largest_of_moves(sums: Sequence[npt.NDArray[np.float64]], kept: Sequence[float]) -> float:
+    """Return the largest of `sums[0][i] + sums[1][j]` less what i columns of the one move and j of the other spare one another."""
+    number = len(sums[0]) - 1
+    i, j = np.ogrid[: number + 1, : number + 1]
+    spared = kept[0] * i * (i - 1) / 2 + kept[1] * j * (j - 1) / 2 + kept[2] * i * j
+    values = sums[0][:, None] + sums[1][None, :] - spared
+    return float(values[i + j <= number].max())
