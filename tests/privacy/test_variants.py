@@ -41,7 +41,7 @@ def with_argument(name: str) -> list[Any]:
 
 
 def answer(question: Question, arguments: dict[str, Any]) -> tuple[str, Any]:
-    """Return (the kind of a refusal, None), or ("", the answer)."""
+    """Return (the kind of a refusal, its text), or ("", the answer)."""
     files, failure, told = question_files(question, False), None, None
     try:
         told = record(question.method, files, question.central, question.function, arguments, question.limits)[1]
@@ -51,7 +51,7 @@ def answer(question: Question, arguments: dict[str, Any]) -> tuple[str, Any]:
         return "", told
     assert type(failure).__name__ in KINDS, repr(failure)
     assert "unexpected " not in str(failure), repr(failure)
-    return type(failure).__name__, None
+    return type(failure).__name__, str(failure)
 
 
 def refusal(question: Question, arguments: dict[str, Any]) -> str:

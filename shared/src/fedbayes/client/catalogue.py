@@ -53,8 +53,8 @@ class Algorithm:
 
 def _names() -> list[str]:
     """Return the names of the packages that may be algorithms; none is imported."""
-    found = {package.parent.name for folder in sys.path for package in Path(folder).glob(f"{PREFIX}*/__init__.py")}
-    return sorted(name for name in found if name.isidentifier())
+    packages = {file.parent.name for folder in sys.path for file in Path(folder).glob(f"{PREFIX}*/__init__.py")}
+    return sorted(name for name in packages if name.isidentifier())
 
 
 def installed() -> list[Algorithm]:

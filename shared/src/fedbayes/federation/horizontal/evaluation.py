@@ -269,7 +269,7 @@ def evaluate_model(federation: Federation, asked: Scoring, load: Loader[Classifi
     scores = metrics.scores_of(tallies, minimum)
     scores["n"] = round(scores["n"])
     if scores["n"] <= 0:
-        raise DataProblem("no row of the stations has a known label; check the label's column and domain")
+        raise DataProblem(_why_nobody(added))
     confusion = {
         "confusion": shown(tallies.confusion, minimum),
         "classes": list(classifier.schema[classifier.label].categories or ()),
@@ -277,6 +277,13 @@ def evaluate_model(federation: Federation, asked: Scoring, load: Loader[Classifi
     return federation.result(
         model=None, privacy=evaluation_privacy(added, whom, classes), diagnostics={**confusion, **noise}, **scores
     )
+
+
+def _why_nobody(noise: CountNoise) -> str:
+    """Return why no row was counted: noise below zero may outweigh them all."""
+    if noise.private:
+        return f"the noise dominates: no row is left beside it; what would help: a larger epsilon (now {noise.epsilon:g}), or more rows"
+    return "no row of the stations has a known label; check the label's column and domain"
 
 
 def _accuracy_noise(
