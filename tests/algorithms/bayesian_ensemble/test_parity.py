@@ -99,7 +99,7 @@ def test_scores_over_stations_equal_scores_in_one_place(federation, fitted, tabl
     truth = column_codes(table["ill"], ["no", "yes"], None)
     assert scores["n"] == len(table)
     assert scores["accuracy"] == pytest.approx(metrics.accuracy(truth, logs.argmax(axis=1)))
-    assert scores["log_loss"] == pytest.approx(metrics.log_loss(truth, logs), abs=1e-4)
+    assert scores["log_loss"] == pytest.approx(metrics.log_loss(truth, logs), abs=1e-8)
     assert scores["auc"] == pytest.approx(metrics.weighted_auc(truth, logs), abs=2e-3)
     assert scores["auc_by_scoring"]["published"] == pytest.approx(scores["auc"], abs=1e-9)
 

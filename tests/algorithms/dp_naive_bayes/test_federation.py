@@ -95,7 +95,7 @@ def test_a_result_travels_as_json_and_evaluates(federation, domain, pooled):
     truth = known["class"].map({name: code for code, name in enumerate(ours.classes)}).to_numpy()
     assert found["n"] == len(known)
     assert found["accuracy"] == pytest.approx(np.mean(ours.predict(known) == known["class"]))
-    assert found["log_loss"] == pytest.approx(log_loss(truth, probabilities), abs=1e-4)
+    assert found["log_loss"] == pytest.approx(log_loss(truth, probabilities), abs=1e-9)
     theirs = roc_auc_score(truth, probabilities, multi_class="ovr", average="weighted")
     assert found["auc"] == pytest.approx(theirs, abs=2e-3)
     assert found["privacy"]["differentially_private"] is False

@@ -389,7 +389,7 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
             if np.isnan(logs).any():
                 return same("n", result["n"], len(names))
             scores = {**result, "calibration": None, "auc": result["auc_by_scoring"]["labelled"]}
-            return compare_scores(scores, logs, truth, 1e-4, 2e-3)
+            return compare_scores(scores, logs, truth, 1e-4, 2e-3, loss_margin=2e-5)
         records = list(joined(case.stations(), case.id_column).values())
         labels = model["classes"]
         truth = np.array([labels.index(str(r[LABEL])) if r[LABEL] in labels else -1 for r in records])
@@ -399,7 +399,7 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
         logs = votes(model, records)
         if _simple(model, records) and not np.isnan(logs).any():
             scores = {**result, "calibration": None, "auc": result["auc_by_scoring"]["labelled"]}
-            compare_scores(scores, logs, truth, 1e-4, 2e-3)
+            compare_scores(scores, logs, truth, 1e-4, 2e-3, loss_margin=2e-5)
 
     judge(case, outcome, [], compare)
 

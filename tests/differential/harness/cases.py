@@ -14,6 +14,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fedbayes.client.commands.exits import code_of
 
 from .inprocess import InProcess
@@ -209,7 +211,10 @@ def _sheet(columns: dict[str, list[Any]]) -> bytes:
 
 
 def parquet(columns: dict[str, list[str | None]] | None) -> bytes | None:
-    """Return a table as a parquet file: columns of whole numbers, numbers, truth values or dates where nothing is lost by it, else texts."""
+    """Return a table as a parquet file: columns of whole numbers, numbers, truth values or dates where nothing is lost by it, else texts.
+
+    Numbers are of single precision where that tells them too; texts are now and then a dictionary, or bytes.
+    """
     import pyarrow as pa
     from pyarrow import parquet as file_format
 
@@ -227,19 +232,23 @@ def _typed(cells: list[str | None]) -> tuple[list[Any], Any]:
     if present and all(re.fullmatch(r"-?(0|[1-9]\d{0,17})", cell) for cell in present):
         return [None if cell is None else int(cell) for cell in cells], pa.int64()
     if present and all(PLAIN.fullmatch(cell) and math.isfinite(float(cell)) for cell in present):
-        return [None if cell is None else float(cell) for cell in cells], pa.float64()
+        kind = pa.float32() if all(float(str(np.float32(cell))) == float(cell) for cell in present) else pa.float64()
+        return [None if cell is None else float(cell) for cell in cells], kind
     if present and set(present) <= {"true", "false"}:
         return [None if cell is None else cell == "true" for cell in cells], pa.bool_()
     if present and all(re.fullmatch(r"\d{4}-\d\d-\d\d", cell) for cell in present):
         return [None if cell is None else date.fromisoformat(cell) for cell in cells], pa.date32()
-    return list(cells), pa.string()
+    kinds = [pa.string(), pa.dictionary(pa.int8(), pa.string()), pa.binary()]
+    return list(cells), kinds[len(cells) % 3 if len(set(cells)) < 100 else 0]
 
 
 def texts_of_numbers(cells: list[str | None]) -> bool:
     """Whether cells are numbers that a parquet file keeps as texts, because something would be lost else: ``008``."""
     import pyarrow as pa
 
-    return _typed(cells)[1] == pa.string() and any(cell and cell.strip().lstrip("-+0").isdigit() for cell in cells)
+    kind = _typed(cells)[1]
+    is_text = not (pa.types.is_primitive(kind) or pa.types.is_boolean(kind))
+    return is_text and any(cell and cell.strip().lstrip("-+0").isdigit() for cell in cells)
 
 
 PLAIN = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")

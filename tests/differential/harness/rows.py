@@ -287,11 +287,11 @@ def compare_scores(
     auc_margin: float = 0.0,
     bins: int = 512,
     off: float = 0.0,
-    loss_margin: float = 2e-5,
+    loss_margin: float = 1e-8,
 ) -> None:
     """Hold `accuracy`, `auc`, `log_loss`, `calibration` and `n` against those of pooled predictions of known labels.
 
-    The curve is from so many `bins`; `off` is what rounding may change in log-odds.
+    The curve is from so many `bins`; `off` is what rounding may change in log-odds, `loss_margin` what it may change in the loss where scores are on shares.
     """
     known = truth >= 0
     logs, truth = logs[known], truth[known]
@@ -304,7 +304,7 @@ def compare_scores(
     if (result.get("privacy") or {}).get("epsilon") is not None:
         return  # scores with noise have coarser bins and a loss that is cut
     losses = np.clip(-logs[np.arange(rows), truth], 0.0, 30.0)
-    close("log_loss", result["log_loss"], float(losses.mean()), 1e-6, loss_margin + off)
+    close("log_loss", result["log_loss"], float(losses.mean()), 1e-8, loss_margin + off)
     wanted, doubt = weighted_area(logs, truth, bins, off)
     if wanted is None:
         if result["auc"] is not None:

@@ -223,7 +223,7 @@ def compare_evaluated(shown: dict[str, Any], model: dict[str, Any], codes: Any, 
     logs = np.log(np.maximum(posterior(model, codes, target), 1e-300))
     scores = {**shown, "n": shown.get("n", len(logs)), "calibration": None}
     if len(logs) and logs.shape[1] > 1:
-        compare_scores(scores, logs, codes[target], near=1e-3, auc_margin=1e-3)
+        compare_scores(scores, logs, codes[target], near=1e-3, auc_margin=1e-3, loss_margin=2e-5)
 
 
 def check_sample(case: Case, outcome: Outcome) -> None:

@@ -358,3 +358,17 @@ def test_predict_reads_a_frame_by_the_dictionary_of_the_fit(bayes_model):
         Result(model=bayes_model).predict(plain.assign(c=[*plain["c"][:9], "green"]))
     with pytest.raises(UsageProblem, match="takes a pandas data frame"):
         Result(model=bayes_model).predict([1, 2])
+
+
+def test_probabilities_of_a_network_keep_all_their_digits():
+    """Rounded ones made rare classes impossible (an infinite log loss) and could pick another class than the most probable one."""
+    rare, near = 2e-8, 0.5 - 1e-9
+    tables = {
+        "a": {"parents": [], "probabilities": [0.3, 0.7]},
+        "b": {"parents": ["a"], "probabilities": [[rare, 1 - rare], [near, 1 - near]]},
+    }
+    result = answer({**NETWORK, "tables": tables})
+    frame, wanted = pd.DataFrame({"a": ["0", "1"]}), [[rare, 1 - rare], [near, 1 - near]]
+    classifier = result.to_sklearn()
+    assert classifier.predict_proba(frame) == pytest.approx(np.array(wanted), rel=1e-12)
+    assert classifier.predict(frame).tolist() == result.predict(frame)["prediction"].tolist() == ["y", "y"]

@@ -39,6 +39,8 @@ COLUMNS = {
     "whole numbers": ([1, 2, -9, None], [pa.int8(), pa.int64(), pa.float64()]),
     "large whole numbers": ([2**53 + 1, 2**53 + 3, 9, None], [pa.int64(), pa.uint64()]),
     "numbers": ([1.5, -9.0, None], [pa.float32(), pa.float64()]),
+    "numbers of single precision": ([0.1, 0.7, 1e-9, -9.0, None], [pa.float32(), pa.float64()]),
+    "bytes": (["a", "b", "", "1", "Zürich", None], [pa.string(), pa.binary(), pa.large_binary()]),
     "truths": ([True, False, None], [pa.bool_()]),
     "days": ([DAY, datetime.date(1999, 12, 31), None], [pa.date32(), pa.timestamp("us")]),
 }
@@ -83,7 +85,7 @@ ENTRIES = [
 ]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in COLUMNS if kind != "days"])
+@pytest.mark.parametrize("kind", [kind for kind in COLUMNS if kind not in ("days", "bytes")])
 @given(
     data=st.data(),
     rows=st.integers(1, 5),
@@ -210,3 +212,17 @@ def test_twenty_million_rows_stay_below_two_gibibytes(tmp_path):
     assert sum(len(column) for column in encoded.values()) == 4 * rows
     print(f"{rows} rows of {path.stat().st_size / 2**20:.0f} MiB: {seconds:.0f} s, at most {most:.2f} GiB")
     assert most < 2.0
+
+
+@pytest.mark.parametrize("rows", [1, 100])
+@pytest.mark.parametrize(
+    "cells", [pa.array([0.1, 0.7, None, 1e-9], pa.float32()), pa.array([b"x", "Zürich".encode(), None, b"007"])]
+)
+def test_a_file_has_the_cells_of_the_frame_that_it_was_made_from(tmp_path, cells, rows):
+    """A frame is handed over as CSV, which has 0.1 and not 0.10000000149 for single precision; bytes were told as the text b'x'."""
+    path = tmp_path / "t.parquet"
+    file_format.write_table(pa.table({"c": cells}), path)
+    found = read(path, Reading({}), ["c"], rows=rows)["c"]
+    wanted = [0.1, 0.7, None, 1e-9] if pa.types.is_floating(cells.type) else ["x", "Zürich", None, "007"]
+    assert [value for _, value in filter(None, plain(found))] == [value for value in wanted if value is not None]
+    assert [value is None for value in plain(found)] == [value is None for value in wanted]

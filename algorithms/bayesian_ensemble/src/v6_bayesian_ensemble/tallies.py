@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes import metrics
 
-LOSS_UNITS = 2.0**16  # a loss travels as a whole number of 2^-16 nats
+LOSS_UNITS = 2.0**28  # a sum of losses travels as a whole number of 2^-28 nats: the mean is right to nine decimals
 Array = npt.NDArray[np.float64]
 NEGATIVE, POSITIVE, UNLABELLED = range(3)  # rows of a curve
 

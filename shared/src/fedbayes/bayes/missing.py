@@ -147,6 +147,15 @@ def _declared(entry: Mapping[str, Any]) -> list[Any]:
     return list(declared)
 
 
+def _decimals(column: Any) -> Any:
+    """Return numbers of single precision as the shortest decimals that they are, as a CSV file has them: 0.1, not 0.10000000149; others as they are."""
+    if column.dtype != np.float32:
+        return column
+    import pandas
+
+    return pandas.Series(column.to_numpy().astype(str).astype(np.float64), column.index, name=column.name)
+
+
 def settle(column: Any, rule: Rule, convert: bool) -> Any:
     """Return a column of a data frame in which every missing cell is one, and dates are text as a CSV file has them.
 
@@ -166,6 +175,7 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
     """
     import pandas
 
+    column = _decimals(column)
     if getattr(column.dtype, "kind", "O") in "biuf" and not rule.missing:
         return column
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":

@@ -88,7 +88,7 @@ def _classes(names: Sequence[Any], probabilities: np.ndarray[Any, Any]) -> pd.Da
 
     labels = np.asarray([str(name) for name in names], dtype=object)
     columns: dict[str, Any] = {"prediction": labels[probabilities.argmax(axis=1)]}
-    columns.update({f"P({name})": np.round(probabilities[:, k], 6) for k, name in enumerate(labels)})
+    columns.update({f"P({name})": probabilities[:, k] for k, name in enumerate(labels)})
     table: pd.DataFrame = pd.DataFrame(columns)
     return table
 

@@ -26,7 +26,10 @@ from .declared import Scoring
 from .noise import CountNoise, Query, release
 from .units import ROW, Unit
 
-LOSS_UNITS = 2**16  # in one nat: a loss travels as a whole number
+LOSS_UNITS = 2**16
+"""In one nat: where noise covers it, a row's loss is a whole number."""
+EXACT_LOSS_UNITS = 2**28
+"""In one nat: a station's exact sum of losses is a whole number; the mean is right to nine decimals, and a billion rows fit into 63 bits."""
 NOISY_SCORE_BINS = 64  # of a curve under noise: with the 512 of exact ones noise would add up to more
 JOINT_SCORE_BINS = 32
 """Fewer cells than 64 for the noise, and an error of the area under the curve of about .001 without noise."""
@@ -115,6 +118,11 @@ class Form:
         return NOISY_LARGEST_LOSS if self.noisy else metrics.LARGEST_LOSS
 
     @property
+    def loss_units(self) -> int:
+        """Parts of a nat that the sum of losses counts."""
+        return LOSS_UNITS if self.noisy else EXACT_LOSS_UNITS
+
+    @property
     def numbers(self) -> int:
         """Length of the vector."""
         if self.joint:
@@ -130,7 +138,7 @@ class Form:
         """Return the queries with what one row changes in each, for logarithms as `metrics.bounded_logs` leaves them."""
         if self.joint:
             return [Query(metrics.joint_table(truth, logs, self.bins), nonnegative=True)]
-        return _queries(truth, logs, self.bins, self.largest)
+        return _queries(truth, logs, self)
 
     def narrower(self, noise: CountNoise) -> CountNoise:
         """Return the noise under the law that makes less of it for these queries; see `CountNoise.narrower`."""
@@ -156,7 +164,7 @@ class Form:
         """Read the sum of the stations' vectors."""
         if self.joint:
             return metrics.tallies_of_joint(vector.reshape(2, self.bins), self.largest)
-        return metrics.Tallies.from_flat(vector[:-1], float(vector[-1]) / LOSS_UNITS, self.classes, self.bins)
+        return metrics.Tallies.from_flat(vector[:-1], float(vector[-1]) / self.loss_units, self.classes, self.bins)
 
 
 def tally_station(station: Station, request: EvaluateRequest, load: Loader[Classifier]) -> SumReply:
@@ -208,19 +216,20 @@ def _refuse_unknown(schema: Schema, label: Column, frame: Any, name: str) -> Non
     Schema((label,)).refuse_unknown({label.name: frame[name]})
 
 
-def _queries(truth: NDArray[Any], logs: NDArray[np.float64], bins: int, largest: float) -> list[Query]:
+def _queries(truth: NDArray[Any], logs: NDArray[np.float64], form: Form) -> list[Query]:
     """Return the four queries of an evaluation with what one row changes in each, for logarithms as `metrics.bounded_logs` leaves them."""
-    tallies = metrics.tally(truth, logs, bins, largest)
-    losses = np.rint(metrics.row_losses(truth, logs, largest) * LOSS_UNITS).astype(np.int64)
+    tallies = metrics.tally(truth, logs, form.bins, form.largest)
+    losses = metrics.row_losses(truth, logs, form.largest) * form.loss_units
+    total = np.rint(losses).sum() if form.noisy else np.rint(losses.sum())  # with noise a row changes a whole number
     curves = metrics.scored_classes(logs.shape[1])
     counts = (tallies.scores, tallies.confusion, tallies.confidence)
     scores, confusion, confidence = (np.rint(part).astype(np.int64) for part in counts)
-    loss = np.array([losses.sum()], dtype=np.int64)
+    most = form.largest * form.loss_units
     return [
         Query(scores, curves, float(np.sqrt(curves)), nonnegative=True),
         Query(confusion, nonnegative=True),
         Query(confidence, nonnegative=True),
-        Query(loss, largest * LOSS_UNITS, largest * LOSS_UNITS, nonnegative=True),
+        Query(np.array([total], dtype=np.int64), most, most, nonnegative=True),
     ]
 
 

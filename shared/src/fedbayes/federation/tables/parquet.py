@@ -79,7 +79,7 @@ def read(path: Path, reading: Reading, columns: Sequence[str] | None = None, row
 def _column(path: Path, field: Any, reading: Reading, large: bool) -> Any:
     """Return one column as a series."""
     import pandas
-    from pyarrow import types
+    from pyarrow import parquet, types
 
     rule = reading.rule(field.name)
     if large and _is_text(field.type):
@@ -88,7 +88,10 @@ def _column(path: Path, field: Any, reading: Reading, large: bool) -> Any:
     if plain is not None:
         return settle(pandas.Series(plain, copy=False), rule, convert=False)
     kind: Any = {"dtype_backend": "numpy_nullable"} if _is_inexact(path, field) else {}
-    values = pandas.read_parquet(path, columns=[field.name], **kind)[field.name].reset_index(drop=True)
+    if _is_bytes(field.type):
+        values = _as_written(parquet.read_table(path, columns=[field.name]).column(0)).to_pandas()
+    else:
+        values = pandas.read_parquet(path, columns=[field.name], **kind)[field.name].reset_index(drop=True)
     if not types.is_temporal(field.type):
         return settle(values, rule, convert=False)
     texts = values.astype(str).where(values.notna(), None)
@@ -171,8 +174,30 @@ def _part(cells: Any, name: str, rule: Rule, dictionaries: dict[str, tuple[Any, 
     return Coded(_filled(cells.indices, MISSING), dictionaries[name][1])
 
 
+def _is_bytes(kind: Any) -> bool:
+    """Return whether a column holds bytes, as programs write texts whose column they do not call one."""
+    from pyarrow import types
+
+    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
+
+
+def _as_written(cells: Any) -> Any:
+    """Return numbers of single precision as the shortest decimals that they are, as a CSV file has them (0.1, not 0.10000000149), and bytes as UTF-8."""
+    from pyarrow import ArrowInvalid, types
+
+    if types.is_float32(cells.type):
+        return cells.cast("string").cast("float64")
+    if not _is_bytes(cells.type):
+        return cells
+    try:
+        return cells.cast("binary").cast("string")
+    except ArrowInvalid:  # no texts
+        return cells
+
+
 def _filled(cells: Any, missing: float) -> NDArray[Any]:
     """Return an array of numbers as numpy's, with a number of the same type where one is missing; pyarrow's own way imports pandas."""
+    cells = _as_written(cells)
     values = np.frombuffer(cells.buffers()[1], dtype=cells.type.to_pandas_dtype())[cells.offset :][: len(cells)]
     if not cells.null_count:
         return values
@@ -223,7 +248,8 @@ def _numbers(path: Path, field: Any) -> NDArray[Any] | None:
 
     if not (types.is_integer(field.type) or types.is_float32(field.type) or types.is_float64(field.type)):
         return None
-    kind, rows = np.dtype(field.type.to_pandas_dtype()), parquet.read_metadata(path).num_rows
+    kind = np.dtype(np.float64 if types.is_float32(field.type) else field.type.to_pandas_dtype())
+    rows = parquet.read_metadata(path).num_rows
     whole, start = np.empty(rows, dtype=kind), 0
     for part in _batches(path, field.name):
         if part.null_count and kind.kind != "f":
