@@ -108,7 +108,7 @@ def test_a_few_gaps_are_not_counted():
     frame.loc[[5, 77], "age"] = None
     result = run(frame, TASK)
     assert result["model"]["records"] is None
-    assert any("a few records have gaps" in text for text in result["warnings"])
+    assert any("a few records have missing values" in text for text in result["warnings"])
     rows = {row["feature"]: row["coefficient"] for row in result["model"]["coefficients"]}
     assert rows["dose"] == pytest.approx(pooled(frame)[0].coefficients[1], abs=1e-6)
 

@@ -161,5 +161,20 @@ def test_a_model_with_weights_is_not_cross_validated(cohort: pd.DataFrame) -> No
     from v6_verticox.use.crossval import specification
 
     model = {"time": "t", "event": "e", "features": ["x"], "weights": "w"}
-    with pytest.raises(ArgumentError, match="a model with weights is not cross-validated"):
+    with pytest.raises(ArgumentError, match="a model with weights is neither cross-validated nor"):
         specification(model, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("role", "column"), [("weights", "weight"), ("entry", "since")])
+def test_a_model_that_weighs_records_is_used_as_it_says(cohort: pd.DataFrame, role: str, column: str) -> None:
+    """`baseline` would count each record once, from the start, and refuses; `evaluate` says that it does."""
+    files: dict[str, str | None] = {
+        name: cohort[["id", *columns]].to_csv(index=False) for name, columns in SPLIT.items()
+    }
+    limits = {name: {"allow_predictions": "true"} for name in [*files, "h"]}
+    with InProcess("v6_verticox", {**files, "h": None}, limits, "a") as running:
+        model = running.run("fit", {**TASK, role: column})["model"]
+        with pytest.raises(ArgumentError, match=f"a model with {role} is that of its fit"):
+            running.run("baseline", {"model": model, "id_column": "id"})
+        judged = running.run("evaluate", {"model": model, "id_column": "id"})
+    assert any(f"fitted with {role}" in text and "counts once" in text for text in judged["warnings"])

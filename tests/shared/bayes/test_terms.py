@@ -176,7 +176,7 @@ def test_a_fitted_model_knows_its_categories(table):
         ("~ bs(a, df=12, lower_bound=1, upper_bound=1.0000000000000002)", "must increase, by steps"),
         ("~ bs(a, df=4, lower_bound=0, upper_bound=1e-320)", "must increase, by steps"),
         ("~ bs(a, knots=[1e-300, 1], lower_bound=0, upper_bound=2)", "must increase, by steps"),
-        ("~ C(a, reference='x') + a", "two ways"),
+        ("~ C(a, reference='x') + a", "write it alike"),
         ("~ bs(a, df=4) + bs(a, df=5)", "two splines"),
         ("~ a:b + `a:b`", "name of a product"),
         ("~ a:b:c:d:e:f", "more than 5 factors"),

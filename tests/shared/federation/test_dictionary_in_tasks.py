@@ -8,6 +8,7 @@ import pytest
 from one_process import OneProcess
 
 from fedbayes.bayes.dictionary import Dictionary
+from fedbayes.client.commands.exits import UsageProblem
 from fedbayes.client.result import Result
 from fedbayes.federation.dictionaries import take
 from fedbayes.federation.embedded.given import task_of
@@ -234,8 +235,12 @@ def test_a_domain_that_was_looked_at_is_told(stations):
 
 def test_a_malformed_dictionary_is_an_argument_error(stations):
     federation = stations()
-    for wrong in ({"columns": {"a": {"type": "x"}}}, [], "study.yaml"):
-        with pytest.raises(ArgumentError, match="dictionary"):
+    for wrong, error in (
+        ({"columns": {"a": {"type": "x"}}}, ArgumentError),
+        ([], ArgumentError),
+        ("study.yaml", UsageProblem),
+    ):
+        with pytest.raises(error, match="dictionary"):
             federation.run("dp_naive_bayes", "fit", {"label": "ill", "epsilon": 1, "dictionary": wrong})
 
 

@@ -213,7 +213,7 @@ def test_files_are_not_taken_as_aligned_without_a_word():
 def test_identifiers_match_however_a_program_wrote_them():
     here = matched_texts(["00257", "12", "-3.00", "a 1", "yes, no"], "id", 1, False)
     assert here == matched_texts(["257.0", "012", "-3", " a 1", "yes, no"], "id", 2, False)
-    with pytest.raises(errors.DataProblem, match="1 rows"):
+    with pytest.raises(errors.DataProblem, match="repeat an identifier"):
         matched_texts(["7", "7.0"], "id", 1, False)
 
 

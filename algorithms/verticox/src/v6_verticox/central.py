@@ -29,7 +29,7 @@ from .solvers.bfgs import solve_seen
 from .solvers.consensus import solve_consensus
 from .solvers.newton import solve
 
-SANDWICH_ROUNDS = 5
+SANDWICH_ROUNDS = 5  # as many as `robust` adds (README)
 MOST_STEPS = 40  # far beyond the about five that fits take: max_rounds ends first what does not converge
 SEEN = ("partial_predict", "partial_residuals")
 ADMM = ("partial_admm", "partial_auxiliary")

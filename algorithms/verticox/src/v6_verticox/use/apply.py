@@ -19,7 +19,7 @@ from ..messages.scoring import SUM_BITS, AssessReply, AssessRequest
 from ..rounds.sealed import sealed_parts
 from .blind import judge_blindly
 from .crossval import cross_validate
-from .located import Located, checked_model, curves_of
+from .located import Located, cases_of, checked_model, curves_of, warn_of_cases
 from .whole import judge_by_rows
 
 REASON = "computed from the records without noise"
@@ -83,6 +83,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         return judge_blindly(federation, checked, curves_of(checked), asked)
     if asked.folds is not None:
         return cross_validate(federation, model, asked.folds, points, groups, asked)
+    warn_of_cases(federation, checked_model(model))
     values = _assessed(federation, model, "evaluate", points, groups, asked)
     reveals = {"label_holder": SEES, "central": "the metrics", "researcher": "the metrics", **JOINED}
     return federation.result(
@@ -95,6 +96,11 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
 @central
 def baseline(federation: Federation, asked: Baseline) -> dict[str, Any]:
     """Return Breslow's cumulative baseline hazard of a fitted model on these records, at times with several events between them."""
+    cases = cases_of(checked_model(asked.model))
+    if cases in ("weights", "entry"):
+        raise ArgumentError(
+            f"model: the baseline of a model with {cases} is that of its fit, model.baseline; a new one would count each record once, from time 0"
+        )
     values = _assessed(federation, asked.model, "baseline", None, 2, asked)
     hazard = "the baseline hazard at a few times"
     reveals = {"label_holder": SEES, "central": hazard, "researcher": hazard, **JOINED}

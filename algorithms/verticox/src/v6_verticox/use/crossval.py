@@ -33,6 +33,7 @@ from ..rounds.sealed import sealed_parts
 from ..rounds.setup import Prepared, prepare
 from ..rounds.surface import FederatedSurface
 from ..solvers.newton import solve
+from .located import cases_of
 
 Vector = npt.NDArray[np.float64]
 TOLERANCE = 1e-5  # deviations: coefficients of a fold differ from those of another by far more
@@ -96,10 +97,11 @@ def specification(model: Any, roles: Matched) -> Fit:
     missing = [name for name in ("time", "event", "features") if name not in told]
     if missing:
         raise ArgumentError(f"model: '{missing[0]}' is missing; give the `model` of a result of verticox.fit")
-    cases = next((name for name in ("weights", "entry", "cluster") if told.get(name)), None)
+    cases = cases_of(told)
     if cases is not None:
         raise ArgumentError(
-            f"folds: a model with {cases} is not cross-validated; leave folds out, or fit without {cases}"
+            f"model: a model with {cases} is neither cross-validated nor judged by aggregates; leave out folds and "
+            f"reveal='aggregates', or fit without {cases}"
         )
     design = "formula" if told.get("formula") else "features"
     given = {name: told[name] for name in ("time", "event", design, "ties", "penalty", "strata") if name in told}

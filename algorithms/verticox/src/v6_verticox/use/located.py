@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -171,6 +171,21 @@ def _column(model: dict[str, Any], entry: dict[str, Any]) -> tuple[str, str | No
     """Return what a station calls the column of a coefficient, and its category."""
     feature, category = _split(model, entry)
     return (str(category), None) if model.get("formula") else (feature, category)
+
+
+def cases_of(model: Mapping[str, Any]) -> str | None:
+    """Return by what a model's records do not count alike, from the start and independently: "weights", "entry", "cluster"; None if by nothing."""
+    return next((name for name in ("weights", "entry", "cluster") if model.get(name)), None)
+
+
+def warn_of_cases(federation: Federation, model: Mapping[str, Any]) -> None:
+    """Warn where a model was fitted with weights or times of entry, which judging it does not use."""
+    unused = [name for name in ("weights", "entry") if model.get(name)]
+    if unused:
+        federation.warn(
+            f"the model was fitted with {' and '.join(unused)}; these metrics use neither case weights nor times of entry: "
+            "each record counts once, from time 0"
+        )
 
 
 def curves_of(model: dict[str, Any]) -> list[Curve]:

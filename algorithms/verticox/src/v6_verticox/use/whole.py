@@ -11,7 +11,7 @@ from ..arguments import Evaluate
 from ..horizontal.judging.exact import judge
 from ..horizontal.judging.model import grid_of, judged_model
 from ..horizontal.judging.private import check_noisy, judge_privately, noisy_times, on_grid
-from .located import checked_model, curves_of
+from .located import checked_model, curves_of, warn_of_cases
 
 
 def judge_by_rows(federation: Federation, asked: Evaluate) -> dict[str, Any]:
@@ -23,6 +23,7 @@ def judge_by_rows(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         If the model is not one of a fit, or the question contradicts it.
     """
     model = checked_model(asked.model)
+    warn_of_cases(federation, model)
     curves = curves_of(model)
     if bool(model.get("strata")) != ("strata" in model["baseline"]):
         raise ArgumentError(
