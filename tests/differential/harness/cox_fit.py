@@ -316,6 +316,10 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     if np.ptp(time) == 0:
         refuse.append(("DataProblem", "one time only"))
         return judge(case, outcome, refuse, lambda _: None, may)
+    usual = {"private_newton": 80, "bfgs": 30, "admm": 2000}[arguments.get("solver", "private_newton")]
+    most = arguments.get("max_rounds") or usual
+    if most < usual:
+        may.append(("ConvergenceError", "fewer rounds than usual"))
     if (
         arguments.get("formula")
         and np.linalg.matrix_rank((x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-12)) < x.shape[1]
@@ -337,11 +341,6 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         may += [
             (kind, "the pooled fit hardly settles") for kind in ("ConvergenceError", "ArgumentError", "DataProblem")
         ]
-
-    usual = {"private_newton": 80, "bfgs": 30, "admm": 2000}[arguments.get("solver", "private_newton")]
-    most = arguments.get("max_rounds") or usual
-    if most < usual:
-        may.append(("ConvergenceError", "fewer rounds than usual"))
 
     def compare(result: Any) -> None:
         if result["federation"]["rounds"] > most:
