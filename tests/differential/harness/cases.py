@@ -232,7 +232,7 @@ def _typed(cells: list[str | None]) -> tuple[list[Any], Any]:
     if present and all(re.fullmatch(r"-?(0|[1-9]\d{0,17})", cell) for cell in present):
         return [None if cell is None else int(cell) for cell in cells], pa.int64()
     if present and all(PLAIN.fullmatch(cell) and math.isfinite(float(cell)) for cell in present):
-        kind = pa.float32() if all(float(str(np.float32(cell))) == float(cell) for cell in present) else pa.float64()
+        kind = pa.float32() if all(_is_single(float(cell)) for cell in present) else pa.float64()
         return [None if cell is None else float(cell) for cell in cells], kind
     if present and set(present) <= {"true", "false"}:
         return [None if cell is None else cell == "true" for cell in cells], pa.bool_()
@@ -240,6 +240,12 @@ def _typed(cells: list[str | None]) -> tuple[list[Any], Any]:
         return [None if cell is None else date.fromisoformat(cell) for cell in cells], pa.date32()
     kinds = [pa.string(), pa.dictionary(pa.int8(), pa.string()), pa.binary()]
     return list(cells), kinds[len(cells) % 3 if len(set(cells)) < 100 else 0]
+
+
+def _is_single(number: float) -> bool:
+    """Whether a number is told as it is by single precision."""
+    with np.errstate(over="ignore"):
+        return float(str(np.float32(number))) == number
 
 
 def texts_of_numbers(cells: list[str | None]) -> bool:

@@ -221,7 +221,7 @@ def compare_network(case: Case, arguments: dict[str, Any], result: Any, records:
     if arguments.get("structure") == "private":
         return _compare_measured(arguments, model, codes, sizes)
     missing = arguments.get("missing", "em")
-    gaps = {name: bool((codes[name] < 0).any()) and missing != "drop" for name in names}
+    gaps = {name: bool((codes[name] < 0).any()) for name in names}
     counted = {
         name: np.where(codes[name] < 0, sizes[name], codes[name]) if gaps[name] else codes[name] for name in names
     }
@@ -257,7 +257,7 @@ def compare_network(case: Case, arguments: dict[str, Any], result: Any, records:
             except Difference:
                 cells = networks.em_family(codes, sizes, family, networks.complete_start(codes, sizes, family))
         else:
-            cells, tolerance = networks.counts(counted, final, family), 1e-9
+            cells, tolerance = networks.counts(codes if missing == "drop" else counted, final, family), 1e-9
         compare_table(name, model, cells, arguments, minimum, tolerance)
     if minimum == 0:
         criteria(result, codes if missing != "category" else counted, final, names)
