@@ -26,7 +26,6 @@ EXACT = {
     "bayesian_ensemble": "no function has an epsilon but describe",
     "preflight": "answers nothing",
     "sample": "draws from a model",
-    "classify": "record by record",
     "predict": "record by record",
     "baseline": "has no epsilon",
 }
