@@ -47,8 +47,8 @@ WIDE = "partial_products"
 DEALT = ("partial_deal", "keying")
 """Where the exponents are that an organization without data draws, whose lengths vary by themselves."""
 ROUNDING = 1e-9
-CHANGING = ("seconds", "rounds", "provenance", "versions", "bytes")
-"""Parts of a result that tell of times and sizes; sizes of messages are compared where these are."""
+CHANGING = ("seconds", "rounds", "per_round", "provenance", "versions", "bytes")
+"""Parts of a result that tell of times and sizes; rounds and sizes of messages are compared where these are."""
 
 
 class Leak(AssertionError):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from views_cases import COUNT, DP_FIT, QUESTIONS, Question, arguments_of, question_files
-from views_kit import Different, Entry, compare, record
+from views_kit import Different, Entry, compare, looks_uniform, record
 
 from fedbayes.federation import channel
 from fedbayes.federation.gate import Public
@@ -116,3 +116,11 @@ def test_control_what_depends_on_the_table(leak: Callable[[list[Entry]], list[En
     compare(first, second)
     with pytest.raises(Different, match=told):
         compare(first, [leak(run) for run in second])
+
+
+@pytest.mark.parametrize("most", [256, 128], ids=["uniform", "half"])
+def test_control_parts_of_half_the_width_are_no_whole_sums(most: int) -> None:
+    """What leaves the modulus in a sum of three uniform bytes is known; of smaller ones less does."""
+    parts = np.random.default_rng(7).integers(0, most, (3, 4000))
+    sums = parts.sum(axis=0).astype("<u2").view(np.uint8).reshape(-1, 2)
+    assert looks_uniform([sums], whole_sums=True) == (most == 256)

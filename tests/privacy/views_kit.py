@@ -161,7 +161,7 @@ def compare(first: list[list[Entry]], second: list[list[Entry]], helpers: tuple[
         _compare_entry(f"{function} at {organization}", found, organization in helpers, pools)
     for kind in pools[0]:
         for pool in pools:
-            if not looks_uniform(pool[kind]):
+            if not looks_uniform(pool[kind], whole_sums="sums" in kind):
                 raise Different(f"{_named(kind)}: not uniform")
 
 
@@ -215,13 +215,40 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def looks_uniform(drawn: list[Any]) -> bool:
-    """Whether bytes or arrays of one place look uniform: chi-squared of every byte of a word. What was sent to several counts once."""
+def looks_uniform(drawn: list[Any], whole_sums: bool = False) -> bool:
+    """Whether bytes or arrays of one place look uniform: chi-squared of every byte of a word. What was sent to several counts once.
+
+    Of `whole_sums` the widest words are sums of uniform parts without a modulus: what leaves it, their highest byte, is spread as the whole part of a sum
+    of uniform numbers from 0 to 1.
+    """
     once = list({value if isinstance(value, bytes) else value.tobytes(): value for value in drawn}.values())
     if isinstance(once[0], bytes):
         return _spread(np.frombuffer(b"".join(once), dtype=np.uint8))
-    columns = np.concatenate([_bytes_of(value) for value in once])
-    return all(_spread(columns[:, place]) for place in range(columns.shape[1] - 1)) and _spread(*_whole(columns[:, -1]))
+    words: dict[int, list[np.ndarray]] = defaultdict(list)
+    for value in map(_bytes_of, once):
+        words[value.shape[1]].append(value)
+    carried = max(words) if whole_sums else None
+    return all(_are_uniform(np.concatenate(alike), width == carried) for width, alike in words.items())
+
+
+def _are_uniform(words: np.ndarray, carried: bool) -> bool:
+    """Whether words of one width, (words, bytes), look uniform in every byte; the highest one in the bits that it has, or as what is `carried`."""
+    highest = words[:, -1]
+    top = _carried(highest) if carried else _spread(*_whole(highest))
+    return top and all(_spread(words[:, place]) for place in range(words.shape[1] - 1))
+
+
+def _carried(whole: np.ndarray) -> bool:
+    """Chi-squared of the whole parts of sums of uniform numbers, as many as the largest part tells: Eulerian numbers over a factorial."""
+    observed = np.bincount(whole)
+    parts = len(observed)
+    chances = [
+        sum((-1) ** j * math.comb(parts + 1, j) * (k + 1 - j) ** parts for j in range(k + 1)) / math.factorial(parts)
+        for k in range(parts)
+    ]
+    expected = len(whole) * np.array(chances)
+    statistic = float(((observed - expected) ** 2 / expected).sum())
+    return parts > 1 and bool(chi2.sf(statistic, parts - 1) > FALSE_ALARM)
 
 
 def _bytes_of(value: np.ndarray) -> np.ndarray:
