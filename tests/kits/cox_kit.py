@@ -1,6 +1,8 @@
-"""Points of private Cox fits at which what a record adds is longest."""
+"""Cox fits that tests share: a small exact one, and points of private ones at which what a record adds is longest."""
 
 import numpy as np
+import pandas as pd
+from mock_kit import NO_DATA, run_mocked
 
 from v6_verticox.horizontal.private.messages import SlopeRequest
 
@@ -20,3 +22,13 @@ def point_far_out(whom, step, random, hazard, spread, least):
         float(random.exponential(2.0) + least),
         step > 1,
     )
+
+
+def fit_three_stations():
+    """Return the result of an exact fit to 60 aligned records over three stations, the last with the outcome, and a helper."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["x", "y", "z"])
+    frame["time"], frame["event"] = rng.exponential(np.exp(-frame["x"])), (rng.random(60) < 0.8).astype(int)
+    frames = [frame[["x"]], frame[["y"]], frame[["z", "time", "event"]], NO_DATA]
+    task = {"time": "time", "event": "event", "features": ["x", "y", "z"], "rows_aligned": True, "time_transform": None}
+    return run_mocked("verticox", "fit", [part.copy() for part in frames], **task)

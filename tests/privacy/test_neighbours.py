@@ -68,7 +68,7 @@ def judged(method: str, function: str, cases: int, number: int = SEED, enough: i
 @pytest.mark.audit
 @pytest.mark.parametrize(("method", "function"), ASKED, ids=lambda entry: entry)
 def test_neighbours_lose_what_is_stated(method: str, function: str) -> None:
-    judged(method, function, CASES)
+    assert max(judged(method, function, CASES), default=0.0) <= 1.0 + kit.ROUNDING
 
 
 REPRESENTATIVES = [

@@ -6,26 +6,14 @@ Central is here at the first station, and the second is the one that sees it (`a
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
-from mock_kit import NO_DATA, run_mocked
+from cox_kit import fit_three_stations
 
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.rounds import Federation
 from fedbayes.mpc.wide import Wide
 from v6_verticox.rounds import surface
 from v6_verticox.stations import openings
-
-ROWS = 60
-TASK = {"time": "time", "event": "event", "features": ["x", "y", "z"], "rows_aligned": True, "time_transform": None}
-
-
-def run():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(ROWS, 3)), columns=["x", "y", "z"])
-    frame["time"], frame["event"] = rng.exponential(np.exp(-frame["x"])), (rng.random(ROWS) < 0.8).astype(int)
-    frames = [frame[["x"]], frame[["y"]], frame[["z", "time", "event"]], NO_DATA]
-    return run_mocked("verticox", "fit", [part.copy() for part in frames], **TASK)
 
 
 def lie_to(monkeypatch, member, change, at):
@@ -89,7 +77,7 @@ def other_stage(request):
 
 def test_without_a_lie_the_fit_ends(monkeypatch):
     asked = lie_to(monkeypatch, 2, lambda request: request, 3)
-    assert len(run()["model"]["coefficients"]) == 3
+    assert len(fit_three_stations()["model"]["coefficients"]) == 3
     assert len(asked) > 10
 
 
@@ -99,7 +87,7 @@ def test_without_a_lie_the_fit_ends(monkeypatch):
 def test_different_openings_reveal_nothing(monkeypatch, member, change, at):
     asked = lie_to(monkeypatch, member, change, at)
     with pytest.raises(MessageError, match="were not told the same"):
-        run()
+        fit_three_stations()
     assert len(asked) >= at
 
 
@@ -107,21 +95,21 @@ def test_different_openings_reveal_nothing(monkeypatch, member, change, at):
 def test_the_station_that_gets_whole_sums_sees_a_change_of_its_own(monkeypatch, at):
     lie_to(monkeypatch, 2, one_bit, at)
     with pytest.raises(MessageError, match="not the sum of what the stations sent"):
-        run()
+        fit_three_stations()
 
 
 @pytest.mark.parametrize("at", [1, 3, 4, 7])
 def test_an_opening_that_is_changed_alike_for_all_ends_the_job(monkeypatch, at):
     rounds = one_bit_for_all(monkeypatch, at)
     with pytest.raises(MessageError, match="not the sum of what the stations sent"):
-        run()
+        fit_three_stations()
     assert len(rounds) == at
 
 
 def test_control_without_checksums_it_is_not_noticed(monkeypatch):
     monkeypatch.setattr(openings, "is_sum", lambda *_: True)
     rounds = one_bit_for_all(monkeypatch, 3)
-    assert len(run()["model"]["coefficients"]) == 3
+    assert len(fit_three_stations()["model"]["coefficients"]) == 3
     assert len(rounds) > 10
 
 
@@ -142,7 +130,7 @@ def test_other_checksums_are_refused(monkeypatch, way):
 
     monkeypatch.setattr(surface, "_added_up", added_up)
     with pytest.raises(MessageError, match="not the sum of what the stations sent"):
-        run()
+        fit_three_stations()
 
 
 def test_openings_of_an_earlier_stage_are_refused(monkeypatch):
@@ -164,7 +152,7 @@ def test_openings_of_an_earlier_stage_are_refused(monkeypatch):
 
     monkeypatch.setattr(Federation, "round", round_)
     with pytest.raises(MessageError, match="not the sum of what the stations sent"):
-        run()
+        fit_three_stations()
 
 
 def test_what_is_added_up_after_a_lie_is_uniform(monkeypatch):
@@ -183,7 +171,7 @@ def test_what_is_added_up_after_a_lie_is_uniform(monkeypatch):
         lie_to(monkeypatch, 3, one_bit, 2)
         monkeypatch.setattr(Wide, "decode", decode)
         with pytest.raises(Exception, match=r".+"):
-            run()
+            fit_three_stations()
     firsts = [words for words in seen if words.size == 3]
     assert len(firsts) >= 3
     bits = np.unpackbits(np.concatenate(firsts[:3]).view(np.uint8))

@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-import numpy as np
-import pandas as pd
 import pytest
-from mock_kit import NO_DATA, run_mocked
+from cox_kit import fit_three_stations
 
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.rounds import Federation
@@ -14,18 +12,6 @@ from v6_verticox.stations import dealer, holder
 
 HELPER = 4
 TWICE = "asked for twice with other contents"
-
-
-ROWS = 60
-TASK = {"time": "time", "event": "event", "features": ["x", "y", "z"], "rows_aligned": True, "time_transform": None}
-
-
-def run():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(ROWS, 3)), columns=["x", "y", "z"])
-    frame["time"], frame["event"] = rng.exponential(np.exp(-frame["x"])), (rng.random(ROWS) < 0.8).astype(int)
-    frames = [frame[["x"]], frame[["y"]], frame[["z", "time", "event"]], NO_DATA]
-    return run_mocked("verticox", "fit", [part.copy() for part in frames], **TASK)
 
 
 def asking_twice(monkeypatch, change, at=2):
@@ -74,13 +60,13 @@ CHANGES = {
 def test_the_helper_deals_for_one_plan_and_a_stage_once(monkeypatch, change):
     asking_twice(monkeypatch, CHANGES[change])
     with pytest.raises(MessageError, match=TWICE):
-        run()
+        fit_three_stations()
 
 
 def test_the_same_question_once_more_is_answered(monkeypatch):
     """As after a repeat that the platform makes."""
     dealt = asking_twice(monkeypatch, lambda request: request)
-    assert len(run()["model"]["coefficients"]) == 3
+    assert len(fit_three_stations()["model"]["coefficients"]) == 3
     assert len(dealt) > 3
 
 
@@ -89,7 +75,7 @@ def test_control_unbound_it_deals_twice(monkeypatch, change):
     monkeypatch.setattr(dealer, "asked_once", lambda *_: "")
     monkeypatch.setattr(dealer, "one_plan", lambda *_: None)
     dealt = asking_twice(monkeypatch, CHANGES[change])
-    assert len(run()["model"]["coefficients"]) == 3
+    assert len(fit_three_stations()["model"]["coefficients"]) == 3
     assert len(dealt) > 3
 
 
@@ -113,10 +99,10 @@ def with_other_plan(monkeypatch):
 def test_share_holders_keep_to_one_plan(monkeypatch):
     with_other_plan(monkeypatch)
     with pytest.raises(MessageError, match=TWICE):
-        run()
+        fit_three_stations()
 
 
 def test_control_unbound_they_go_on_with_another(monkeypatch):
     monkeypatch.setattr(holder, "one_plan", lambda *_: None)
     with_other_plan(monkeypatch)
-    assert len(run()["model"]["coefficients"]) == 3
+    assert len(fit_three_stations()["model"]["coefficients"]) == 3
