@@ -19,6 +19,8 @@ MORE = [
     Question("vertibayes", "fit", {"columns": ["x", "z", "w"], "structure": "k2", **TABLES}),
     replace(COX_ROWS, arguments={**COX_ROWS.arguments, "epsilon": 1.0}),
 ]
+ASKED_AGAIN = 4
+"""Noise alone passes for records once in 600 answers (a count of one cell that exceeds four of its deviations), four times running once in 10^11."""
 REMEDIES = ("epsilon", "delta", "bins", "features", "rows", "states")
 BUDGETED = {
     (question.method, question.function, question.tables, str(sorted(question.arguments))): question
@@ -37,8 +39,10 @@ def warnings(question: Question, epsilon: float) -> list[str]:
 
 @pytest.mark.parametrize("question", BUDGETED.values(), ids=lambda question: question.name)
 def test_noise_that_dominates_is_told_with_what_would_help(question: Question) -> None:
-    loud = warnings(question, 1e-3)
-    assert any(word in text for text in loud for word in REMEDIES), loud
+    asked = [warnings(question, 1e-3)]
+    while not asked[-1] and len(asked) < ASKED_AGAIN:
+        asked.append(warnings(question, 1e-3))
+    assert any(word in text for text in asked[-1] for word in REMEDIES), asked
 
 
 @pytest.mark.parametrize("question", BUDGETED.values(), ids=lambda question: question.name)

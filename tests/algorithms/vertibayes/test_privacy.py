@@ -73,7 +73,7 @@ def test_noisy_tables_promise_their_epsilon_and_differ(federation, given, kit, t
     with pytest.raises(ArgumentError, match=r"public states.*smoke, ill"):
         federation.run("vertibayes", "fit", arguments)
     arguments["domain"] = {"smoke": {"categories": ["no", "yes"]}, "ill": {"categories": ["no", "yes"]}}
-    noisy = [federation.run("vertibayes", "fit", arguments) for _ in range(2)]
+    noisy = [federation.run("vertibayes", "fit", arguments) for _ in range(5)]  # two are alike once in some hundred
     for result in noisy:
         assert result["privacy"]["differentially_private"] is True
         assert result["privacy"]["epsilon"] == 2.0
@@ -81,7 +81,7 @@ def test_noisy_tables_promise_their_epsilon_and_differ(federation, given, kit, t
         found = BayesianNetwork.from_dict(result["model"])
         smokers = table[table["smoke"] == "yes"]
         assert found.tables["ill"][1, 1] == pytest.approx((smokers["ill"] == "yes").mean(), abs=0.3)
-    assert noisy[0]["model"]["tables"] != noisy[1]["model"]["tables"]
+    assert any(result["model"]["tables"] != noisy[0]["model"]["tables"] for result in noisy[1:])
 
 
 def test_rare_configurations_are_published_as_the_margin(kit, given, table, tmp_path) -> None:

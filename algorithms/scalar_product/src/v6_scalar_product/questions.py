@@ -14,6 +14,7 @@ from fedbayes.dp import promise
 from fedbayes.federation import Federation, Preflight, results
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.installments import Installment
+from fedbayes.federation.loudness import loud_cells
 from fedbayes.federation.vertical import PARTIALS, open_parties, setup_of
 from fedbayes.federation.vertical.accounting import REPLACE_ONE, change_of, trusted_fraction
 from fedbayes.federation.vertical.central import locate
@@ -29,8 +30,6 @@ from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_second
 Cells = npt.NDArray[np.int64]
 MOST_CONDITIONS = 100  # a question that a person writes has a few
 EXPECTED_ROWS = 100_000  # by which openings are planned before the number of rows is known
-LOUD = 0.5
-"""Of the mean count of a cell: a larger deviation of the noise is warned of."""
 MOVES = {
     "replace_one": "other values of one record change",
     "zero_out": "erasing the values of one record changes",
@@ -229,10 +228,7 @@ def noise_told(
     honest = trusted_fraction(setup.stations, federation.organization, honest_fraction)
     change = change_of([table.shape for table in counts], setup.neighbors)
     noise = Installment(epsilon).deviation(change, len(setup.stations), honest)
-    mean = min(float(table.mean()) for table in counts)
-    if noise > LOUD * mean:
-        federation.warn(
-            f"the noise dominates: its standard deviation ({noise:.3g}) is more than half of the mean count of a cell ({max(mean, 0.0):.3g}); "
-            f"what would help: a larger epsilon (now {epsilon:g}), fewer columns or states, or more records"
-        )
+    if loud := loud_cells(counts, noise, min):
+        remedy = f"a larger epsilon (now {epsilon:g}), fewer columns or states, or more records"
+        federation.warn(f"{loud}; what would help: {remedy}")
     return {"noise": noise}

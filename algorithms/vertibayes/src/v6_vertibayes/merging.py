@@ -38,7 +38,7 @@ class MergedTables(Source):
     def __init__(self, source: Source, cuts: Mapping[str, tuple[float, ...]]) -> None:
         super().__init__(source.budget, dict(source.variables))
         self._source = source
-        self.neighbors, self.records, self.deviation = source.neighbors, source.records, source.deviation
+        self.neighbors, self.records, self.deviations = source.neighbors, source.records, source.deviations
         self.minimum_count, self.found_in_data = source.minimum_count, source.found_in_data
         self._starts: dict[str, list[int]] = {}
         for column, kept in cuts.items():
@@ -54,7 +54,6 @@ class MergedTables(Source):
                 'bins: "mdl" merges bins by noisy tables; with structure="private" give a number or cut points'
             )
         answers = self._source.answer(tables, noise)
-        self.deviation = self._source.deviation
         return [self._merge(columns, counts) for columns, counts in zip(tables, answers, strict=True)]
 
     def by_fold(self, tables: Tables) -> list[Counts]:

@@ -14,6 +14,7 @@ from fedbayes.bayes.tables import Counts
 from fedbayes.dp.laws import law_of
 from fedbayes.dp.neighbors import OF_RECORDS
 from fedbayes.federation import Federation, results
+from fedbayes.federation.loudness import loud_cells
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
 
 from .arguments import Fit
@@ -24,8 +25,6 @@ from .model import Learned, Variable
 from .sources import Source
 
 NEARLY_ALL = 0.9  # of a column's records
-LOUD = 0.5
-"""Of the mean count of a cell: a larger deviation of the noise is warned of."""
 EXACT = "central learns exact counts, and the published probabilities are computed from them"
 PUBLIC = "; which records are common, and their number, are taken as public"
 SUMS = "exact sums over records are released"
@@ -94,11 +93,8 @@ def of_noise(learned: Learned, source: Source) -> list[str]:
         return [warning] if part >= HEAVY else []
     if source.budget.exact or not learned.counts:
         return []
-    noise, mean = source.deviation, float(np.median([np.mean(table) for table in learned.counts.values()]))
-    if noise <= LOUD * mean:
-        return []
-    warning = f"the noise dominates: its standard deviation ({noise:.3g}) is more than half of the mean count of a cell ({max(mean, 0.0):.3g}) of most tables"
-    return [f"{warning}, so the network is hardly known: {remedy}"]
+    loud = loud_cells(list(learned.structure.counts.values()), max(source.deviations))
+    return [f"{loud}, so the network is hardly known: {remedy}"] if loud else []
 
 
 def total_score(options: Fit, structure: Structure, minimum: float) -> float:

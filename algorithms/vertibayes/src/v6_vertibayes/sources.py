@@ -111,8 +111,8 @@ class Source(ABC):
         Smallest count that all nodes allow to be published.
     found_in_data : list of str
         Columns whose states were.
-    deviation : float
-        Standard deviation of the noise in every cell of the tables that were asked last; 0 where they are exact.
+    deviations : list of float
+        Standard deviation of the noise in every cell of the tables of each noisy batch, in records.
     neighbors : str
         Which tables the promise is about: of one record more, or of one record with other values or without any.
     """
@@ -124,7 +124,12 @@ class Source(ABC):
         self.records: int | None = None
         self.minimum_count = 0
         self.found_in_data: list[str] = []
-        self.deviation = 0.0
+        self.deviations: list[float] = []
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise in every cell of the tables that were asked last; 0 where they are exact."""
+        return self.deviations[-1] if self.deviations else 0.0
 
     def __call__(self, tables: Tables) -> list[Counts]:
         """Return one table of counts per tuple of columns."""
@@ -203,7 +208,8 @@ class VerticalTables(Source):
 
     def _ask(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
         last = self.budget.spent
-        self.deviation = self._tables.deviation(tables, noise, HONEST_FRACTION, contrasts) if noise else 0.0
+        if noise:
+            self.deviations.append(self._tables.deviation(tables, noise, HONEST_FRACTION, contrasts))
         return self._tables.tables(
             list(tables), epsilon=noise, honest_fraction=HONEST_FRACTION, last=last, contrasts=contrasts
         )
@@ -254,7 +260,7 @@ class HorizontalTables(Source):
         if len(total) != cuts[-1]:
             raise ArgumentError("the stations' tables do not have the states of the domain; check domain and bins")
         if noise:
-            self.deviation = noise.deviation(request.change(len(total)), len(self._stations), HONEST_FRACTION)
+            self.deviations.append(noise.deviation(request.change(len(total)), len(self._stations), HONEST_FRACTION))
         pieces = np.split(lift(total), cuts[:-1])
         return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 

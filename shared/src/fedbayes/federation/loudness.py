@@ -1,11 +1,14 @@
-"""Whether noise dominates a naive Bayes model, told by what was released anyway: one rule for every method that fits one."""
+"""Whether noise dominates an answer, told by what was released anyway: one rule for naive Bayes models, one for tables of counts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..bayes.schema import NEARLY_ALL
 from ..dp.laws import usual_deviation
@@ -17,6 +20,36 @@ BETTER = 0.9  # of today's deviation: a smaller gain is not worth a delta
 LARGER = "is larger than the mean count"
 WITH_DELTA = ("dp_naive_bayes", "secure_naive_bayes")
 WITH_MOMENTS = ("dp_naive_bayes",)
+LOUD_CELLS = 0.5  # of the mean count of a cell
+SURE = 2.0  # standard deviations of the noise in a mean that may be chance: a few tables in a hundred exceed them
+
+
+def loud_cells(
+    tables: Sequence[NDArray[Any]], noise: float, typical: Callable[[Iterable[float]], float] = median
+) -> str:
+    """Return in words that noise is a large part of a cell's count; nothing where it is not.
+
+    Parameters
+    ----------
+    tables : sequence of array
+        Noisy counts of records, as they were released: not cut at 0, which would make noise look like records.
+    noise : float
+        Standard deviation of the noise in every cell, in records.
+    typical : callable
+        What of the tables' mean counts decides: their median or their minimum.
+
+    Notes
+    -----
+    The mean of a table without a record is noise, and of two cells often larger than that of one: what it exceeds `SURE` of its deviations by is sure.
+    """
+    means = [float(np.mean(table)) for table in tables]
+    sure = typical(mean - SURE * noise / math.sqrt(table.size) for mean, table in zip(means, tables, strict=True))
+    if noise <= LOUD_CELLS * sure:
+        return ""
+    return (
+        f"the noise dominates: its standard deviation ({noise:.3g}) is more than half of what is sure of the mean count "
+        f"of a cell ({max(typical(means), 0.0):.3g} by this answer)"
+    )
 
 
 def noise_warnings(
