@@ -286,7 +286,7 @@ def test_records_are_scored_once_in_a_job() -> None:
         assert sum("scored once in a job" in str(answer.get("error")) for answer in answers) == len(answers)
         with (
             twice("partial_scores", lambda one: replace(one, identify=2)) as answers,
-            mock.patch.object(scoring, "asked_once"),
+            mock.patch.object(scoring, "scored_once"),
         ):
             running.run("classify", asked)
         assert not any("error" in answer for answer in answers), "control"
@@ -368,7 +368,7 @@ def test_votes_are_cast_once_in_a_job() -> None:
         assert all("scored once in a job" in str(answer.get("error")) for answer in answers)
         with (
             twice("partial_votes", lambda one: replace(one, identify=2)) as answers,
-            mock.patch.object(voting, "asked_once"),
+            mock.patch.object(voting, "scored_once"),
         ):
             running.run("classify", asked)
         assert not any("error" in answer for answer in answers), "control"

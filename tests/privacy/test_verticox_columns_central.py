@@ -69,7 +69,7 @@ def test_without_that_check_each_station_adds_a_fraction_of_its_noise(monkeypatc
     """The control: 43 share holders on paper, 3 who are asked."""
     survey_of_strangers(monkeypatch)
     monkeypatch.setattr(partials, "_check_asked", lambda *_: None)
-    monkeypatch.setattr(holder, "one_plan", lambda *_: None)
+    monkeypatch.setattr(holder, "asked_once", lambda *_: None)
     parties, shares = [], CountNoise.shares
 
     def noted(noise, size, parts, change, stations):

@@ -73,7 +73,6 @@ def test_the_same_question_once_more_is_answered(monkeypatch):
 @pytest.mark.parametrize("change", ["other coefficients", "another order of the share holders"])
 def test_control_unbound_it_deals_twice(monkeypatch, change):
     monkeypatch.setattr(dealer, "asked_once", lambda *_: "")
-    monkeypatch.setattr(dealer, "one_plan", lambda *_: None)
     dealt = asking_twice(monkeypatch, CHANGES[change])
     assert len(fit_three_stations()["model"]["coefficients"]) == 3
     assert len(dealt) > 3
@@ -103,6 +102,6 @@ def test_share_holders_keep_to_one_plan(monkeypatch):
 
 
 def test_control_unbound_they_go_on_with_another(monkeypatch):
-    monkeypatch.setattr(holder, "one_plan", lambda *_: None)
+    monkeypatch.setattr(holder, "asked_once", lambda *_: None)
     with_other_plan(monkeypatch)
     assert len(fit_three_stations()["model"]["coefficients"]) == 3

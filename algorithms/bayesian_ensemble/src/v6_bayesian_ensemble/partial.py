@@ -15,7 +15,7 @@ from fedbayes.federation.vertical.coding import indicators
 from fedbayes.federation.vertical.factor_info import FactorInfo
 from fedbayes.federation.vertical.messages import Delivery, ExtendReply, Setup
 from fedbayes.federation.vertical.opening import OwnPart, open_part, place_rows
-from fedbayes.federation.vertical.record_shares import asked_once, score_share, summed
+from fedbayes.federation.vertical.record_shares import score_share, scored_once, summed
 from fedbayes.federation.vertical.replication import Replica, workspace_of
 from fedbayes.federation.vertical.workspace import DTYPES, Workspace
 
@@ -111,7 +111,7 @@ def partial_evidence(station: Station, request: EvidenceRequest) -> SealedReply:
         station.require_predictions()
         station.require_private(False)
     check_groups(station, request)
-    asked_once(station, "evidence")
+    scored_once(station, "evidence")
     workspace = workspace_of(station, request.delivery.setup, request.delivery)
     sealed = {}
     common = [request.delivery.setup, request.delivery.rows, request.groups]
@@ -142,7 +142,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
     """
     model = Ensemble.read(request.model)
     check_votes(station, request.outline, model)
-    asked_once(station, "votes")
+    scored_once(station, "votes")
     size = (request.delivery.rows, len(model.classes))
     added, behind = np.zeros(size), np.zeros(size)
     identifiers, queries = None, 0

@@ -17,7 +17,7 @@ from fedbayes.federation.installments import pay
 from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.vertical.coding import check_bins_hold, resolve
 from fedbayes.federation.vertical.messages import Setup
-from fedbayes.federation.vertical.record_shares import asked_once, score_share, summed
+from fedbayes.federation.vertical.record_shares import score_share, scored_once, summed
 from fedbayes.federation.vertical.replication import workspace_of
 from fedbayes.federation.vertical.workspace import Workspace
 
@@ -91,7 +91,7 @@ def partial_scores(station: Station, request: ScoresRequest) -> RecordsReply:
     central. **Assumes** that the helper colludes with no one.
     """
     check_claimed(station, request.model)
-    asked_once(station, "scores")
+    scored_once(station, "scores")
     workspace = workspace_of(station, request.delivery.setup, request.delivery)
     if not workspace.is_helper:
         station.require_predictions()

@@ -8,7 +8,6 @@ whatever central asks.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass, field
 
@@ -21,6 +20,7 @@ from ..dp.shares import honest_parties
 from .codec import Message
 from .errors import MessageError, sampling_errors
 from .gate import Receipt
+from .once import is_first
 from .station import Station
 
 MOST_PARTS = 1000
@@ -129,9 +129,9 @@ def pay(station: Station, installment: Installment, note: str, queries: int = 0,
         station.charge(0.0, 0.0, note=note, queries=queries, summed=summed)
     receipt = station.charge(epsilon, delta, note=note, once=one_budget(station), summed=summed)
     division = f"{epsilon!r}|{delta!r}|{installment.weights!r}"
-    unspent = _first(station, "division", division)
+    unspent = is_first(station, "budget|division", division)
     for part in installment.places:
-        unspent = _first(station, f"part-{part}", station.round_name) and unspent
+        unspent = is_first(station, f"budget|part-{part}", station.round_name) and unspent
     if not unspent:
         raise MessageError("this part of the budget is spent in this job; start the job again")
     return receipt
@@ -162,15 +162,8 @@ def one_question(station: Station, name: str, **bound: str) -> None:
     MessageError
         If the round is another one than that in which this part was first asked for.
     """
-    unspent = _first(station, name, station.round_name)
+    unspent = is_first(station, f"budget|{name}", station.round_name)
     for common, value in bound.items():
-        unspent = _first(station, common, value) and unspent
+        unspent = is_first(station, f"budget|{common}", value) and unspent
     if not unspent:
         raise MessageError("the budget of this step is spent in this job; start the job again")
-
-
-def _first(station: Station, name: str, content: str) -> bool:
-    """Mark something as being this, and return whether it is: the first to mark wins."""
-    digest = hashlib.sha256(content.encode()).digest()
-    station.keep(f"budget-{name}", digest=np.frombuffer(digest, dtype=np.uint8))
-    return station.kept(f"budget-{name}")["digest"].tobytes() == digest

@@ -10,6 +10,8 @@ from fedbayes.federation import Broadcast, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
 from fedbayes.federation.gate import Receipt
 from fedbayes.federation.horizontal import CountNoise, SumReply, pay_part
+from fedbayes.federation.manifest import digest_of
+from fedbayes.federation.once import asked_once
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share
 
@@ -17,7 +19,6 @@ from ..horizontal.private.layout import BITS, Layout, outline_layout
 from ..messages.names import Name
 from ..messages.setup import Plan
 from ..shares.program import Outgoing
-from ..stations.asked_once import asked_once
 from ..stations.binding import bound, chained
 from ..stations.dealer import dealer, sealed_corrections
 from ..stations.holder import KeptWires, ShareHolder
@@ -144,7 +145,9 @@ def _one_point(station: Station, request: Factors | Products) -> str:
 
     The dealer deals for one set of sizes a step: who takes the corrections of two could subtract what hides them, as it is the same in both.
     """
-    return asked_once(station, f"point|{request.sizes.step}", [request.plan, request.sizes, request.point])
+    point = [request.plan, request.sizes, request.point]
+    asked_once(station, f"point|{request.sizes.step}", point)
+    return digest_of(point)
 
 
 def _label(step: int, stage: int) -> str:

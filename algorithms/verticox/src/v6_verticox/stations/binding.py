@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.once import TWICE
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, expand_wide
 
 from ..messages.names import Name
 from ..shares.agreed import CHECK
 from ..shares.program import Outgoing
-from .asked_once import TWICE
 from .holder import ShareHolder
 
 PURPOSE = "verticox: what was told"

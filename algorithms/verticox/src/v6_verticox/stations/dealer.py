@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from fedbayes.federation import Sealed, Station
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.once import asked_once
 from fedbayes.mpc.shared_fixed import Dealer
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import expand_wide
@@ -20,8 +21,7 @@ from ..messages.setup import Plan
 from ..shares.agreed import layout, taker
 from ..shares.program import Arrays, Program, masks, pack
 from ..shares.sorting import delta
-from .asked_once import asked_once, one_plan
-from .holder import PURPOSE, KeptWires
+from .holder import PLAN, PURPOSE, KeptWires
 
 
 def dealer_keys(station: Station, plan: Plan) -> list[bytes]:
@@ -36,7 +36,7 @@ def dealer_keys(station: Station, plan: Plan) -> list[bytes]:
         raise MessageError("the helper holds data of this task; name an organization without data as helper")
     if station.aggregator == station.organization:
         raise MessageError("the helper must not run the central function; start the task at another organization")
-    one_plan(station, plan)
+    asked_once(station, PLAN, plan)
     return [station.channel.key(member, PURPOSE) for member in plan.holders]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedbayes.federation import Broadcast, Sealed, Station
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.once import TWICE, asked_once
 from fedbayes.mpc.shared_fixed import Party
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Wire
@@ -18,9 +19,10 @@ from ..messages.setup import Plan
 from ..shares.agreed import taker
 from ..shares.program import Arrays, Outgoing, pack, unpack
 from ..shares.sorting import OutcomeHolder
-from .asked_once import TWICE, one_plan
 
 PURPOSE = "verticox"
+PLAN = "plan"
+"""One a job: who plays which part, and how many records and columns there are."""
 
 
 class KeptWires(MutableMapping[str, Wire]):
@@ -75,7 +77,7 @@ class ShareHolder:
     def __init__(self, station: Station, plan: Plan) -> None:
         if station.organization not in plan.holders:
             raise MessageError("this organization holds no shares in this job")
-        one_plan(station, plan)
+        asked_once(station, PLAN, plan)
         self.station, self.plan = station, plan
         self.index = plan.holders.index(station.organization)
         self.key = station.channel.key(plan.helper, PURPOSE)

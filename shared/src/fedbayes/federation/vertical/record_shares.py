@@ -12,6 +12,7 @@ from ...mpc.shared_products import DataSide
 from ...randomness import uniform_bits
 from ..errors import MessageError
 from ..gate import Sealed
+from ..once import asked_once
 from ..station import Station
 from .messages import Delivery, Setup, WeightedFactors
 from .replication import Replica
@@ -47,11 +48,9 @@ def score_share(workspace: Workspace, delivery: Delivery, scored: WeightedFactor
     return wide
 
 
-def asked_once(station: Station, question: str) -> None:
+def scored_once(station: Station, question: str) -> None:
     """Refuse a question about single records in a second round of the job: of several answers more of a record would follow than of one."""
-    station.keep(f"scored|{question}", round=np.array(station.round_name))
-    if str(station.kept(f"scored|{question}")["round"]) != station.round_name:
-        raise MessageError("records are scored once in a job; start another job")
+    asked_once(station, f"scored|{question}", station.round_name, "records are scored once in a job; start another job")
 
 
 def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, Sealed], topic: str) -> Ring:
