@@ -14,7 +14,7 @@ from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation.horizontal import Columns, CountNoise, check_bins
 from v6_dp_naive_bayes import gossip, robust
-from v6_dp_naive_bayes.model import UNITS, Plan, add, finalise, merge, plan_of, settled, summarise
+from v6_dp_naive_bayes.model import EXACT_UNITS, UNITS, Plan, add, finalise, merge, plan_of, settled, summarise
 
 DOMAIN = {
     "smoker": {"categories": ["no", "yes"]},
@@ -42,7 +42,7 @@ def test_summing_stations_is_fitting_the_pool(tables, pooled, statistics):
     ours = finalise(plan, summed, len(tables))
     schema = plan.columns.schema
     reference = fit_model(schema, "class", schema.encode(pooled), statistics, 10)
-    tolerance = 1e-9 if statistics == "histogram" else 1e-3
+    tolerance = 1e-9 if statistics == "histogram" else 1e-8
     assert np.allclose(ours.predict_proba(pooled), reference.predict_proba(pooled), atol=tolerance)
 
 
@@ -171,16 +171,30 @@ def test_gossip_ends_with_the_same_exact_sums_everywhere(count, seed):
     assert len(steps) <= int(np.log2(count)) + 2
 
 
-def test_sums_are_counted_in_units_of_a_public_range():
-    plan = make_plan("gaussian", names=("age",))
+@pytest.mark.parametrize(("noise", "units"), [(CountNoise("local", 1.0), UNITS), (CountNoise(), EXACT_UNITS)])
+def test_sums_are_counted_in_units_of_a_public_range(noise, units):
+    plan = make_plan("gaussian", noise, names=("age",))
     frame = pd.DataFrame({"age": [0.0, 100.0, None], "class": ["ill", "ill", "ill"]})
     counts, first, second = summarise(plan, plan.columns.schema.encode(frame))
     assert counts.values.tolist() == [0, 3, 0]
-    assert first.values.tolist() == [0, 0, 0, 0, UNITS, 0]
-    assert second.values.tolist() == [0, UNITS, 0]
+    assert first.values.tolist() == [0, 0, 0, 0, units, 0]
+    assert second.values.tolist() == [0, units, 0]
     model = finalise(plan, np.concatenate([counts.values, first.values, second.values]), 1)
     assert isinstance(model.features["age"], Gaussian)
     assert model.features["age"].moments()[0][1] == pytest.approx(50)
+
+
+def test_exact_variances_are_right_where_a_column_fills_little_of_its_bounds():
+    domain = {"income": {"bounds": [0, 1e6]}, "class": {"categories": ["low", "high"]}}
+    columns = Columns("class", ["income"], domain)
+    plan = Plan(columns, check_bins(columns, 10), "gaussian", "bounds", CountNoise(), 1.0)
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"income": rng.normal(2e4, 1e3, 500), "class": rng.choice(["low", "high"], 500)})
+    summed = merge(vector(plan, table[:200]), vector(plan, table[200:]))
+    means, variances = finalise(plan, summed, 2).features["income"].moments()
+    known = table.groupby("class")["income"]
+    np.testing.assert_allclose(means, [known.mean()[name] for name in ("low", "high")], rtol=1e-8)
+    np.testing.assert_allclose(variances, [known.var(ddof=0)[name] for name in ("low", "high")], rtol=1e-5)
 
 
 @pytest.mark.parametrize("statistics", ["histogram", "gaussian"])

@@ -6,7 +6,7 @@ import pytest
 from one_process import OneProcess
 
 from fedbayes.federation.errors import ArgumentError
-from v6_verticox.cox import likelihood
+from v6_verticox.cox import inference, likelihood
 
 COEFFICIENTS = {"age": 0.9, "dose": -0.3}
 ROWS = 150
@@ -89,6 +89,6 @@ def test_the_score_test_counts_columns_that_say_something():
     score = columns.T @ rng.normal(size=40)
     expected = score @ np.linalg.solve(columns.T @ columns, score)
     more = np.column_stack([columns[:, 0], np.full(40, 0.0), columns[:, 1], columns[:, 0]])
-    statistic, degrees = likelihood.score_test(np.array([score[0], 0.0, score[1], score[0]]), more.T @ more)
+    statistic, degrees = inference.score_test(np.array([score[0], 0.0, score[1], score[0]]), more.T @ more)
     assert degrees == 2
     assert statistic == pytest.approx(expected, rel=1e-9)

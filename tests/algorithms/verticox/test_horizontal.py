@@ -102,8 +102,10 @@ def test_it_is_the_pooled_fit_with_baseline_and_check(ties: str, penalty: float)
     hazard = (seen["event"] - residuals)[last] / own[last]
     np.testing.assert_allclose(hazard, model["baseline"]["cumulative_hazard"][-1], rtol=1e-7)
     g = proportional.trend(seen["time"].to_numpy(), seen["event"].to_numpy(), "km")
-    weight = own[risk.order][:, None]
-    mean = risk.sums(weight * x[risk.order]) / risk.sums(weight)
+    mean = (
+        risk.sums(np.log(own[risk.order]), x[risk.order])[0]
+        / risk.sums(np.log(own[risk.order]), np.ones((len(x), 1)))[0]
+    )
     score = ((risk.event * g[risk.order])[:, None] * (x[risk.order] - mean)).sum(axis=0)
     wanted = proportional.check(names, score, np.array(model["covariance"]), "km")
     assert model["proportional_hazards"]["global"]["statistic"] == pytest.approx(

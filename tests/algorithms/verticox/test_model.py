@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
-from v6_verticox.cox import likelihood, survival
+from v6_verticox.cox import inference, likelihood, survival
 from v6_verticox.messages.scoring import SUM_BITS, Curve
 from v6_verticox.stations import judging, scoring
 from v6_verticox.stations.columns import Survival
@@ -39,7 +39,7 @@ def test_parity_with_statsmodels(paper_data, name, ties):
     )
     np.testing.assert_allclose(found.coefficients, oracle.params, atol=1e-6)
     assert found.log_likelihood == pytest.approx(oracle.llf, abs=1e-6)
-    table = likelihood.coefficient_table(features, found.coefficients, likelihood.inverse(found.information))
+    table = inference.coefficient_table(features, found.coefficients, inference.inverse(found.information))
     np.testing.assert_allclose([row["standard_error"] for row in table], oracle.bse, rtol=1e-5)
     np.testing.assert_allclose([row["p"] for row in table], oracle.pvalues, atol=1e-6)
 

@@ -29,6 +29,8 @@ STATISTICS = ("histogram", "gaussian")
 MECHANISMS = ("auto", "laplace", "gaussian")
 SENSITIVITIES = ("bounds", "published")
 UNITS = 2**16  # a sum of values in [-1, 1] is counted in 65,536ths
+EXACT_UNITS = 2**32
+"""The same without noise, which hides what a coarse grid takes from a small variance; a billion rows fit 63 bits."""
 TINY = 1e-6  # of a count that noise made negative, as published
 
 Floats = NDArray[np.float64]
@@ -95,6 +97,11 @@ class Plan(Message):
         return [name for name in self.columns.features if name not in moments]
 
     @property
+    def units(self) -> int:
+        """What 1 is counted as in sums of values in [-1, 1]."""
+        return UNITS if self.noise.private else EXACT_UNITS
+
+    @property
     def counts_classes(self) -> bool:
         """Whether the classes are a query of their own: not where every feature's table has them as margins."""
         return self.statistics == "gaussian"
@@ -120,7 +127,7 @@ class Plan(Message):
         sizes, moments = self.sizes, 2 * len(self.gaussian)
         if self.published:
             return [0.0] * len(sizes)
-        changes = [1.0] * (len(sizes) - moments) + [float(UNITS), UNITS / 2] * (moments // 2)
+        changes = [1.0] * (len(sizes) - moments) + [float(self.units), self.units / 2] * (moments // 2)
         return [
             self.noise.deviation(len(sizes), change, change, size, stations, place < len(sizes) - moments)
             for place, (change, size) in enumerate(zip(changes, sizes, strict=True))
@@ -159,20 +166,20 @@ def summarise(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> list[Query]:
         table = feature_table(schema, columns.label, name, encoded, plan.bins)
         queries.append(Query(grouped(table, plan.groups[name]) if name in plan.groups else table, nonnegative=True))
     for name in plan.gaussian:
-        first, second = _moments(encoded[name], labels, columns.classes, schema[name].bounds or (0.0, 1.0))
-        queries += [Query(first, UNITS, UNITS), Query(second, UNITS / 2, UNITS / 2)]
+        first, second = _moments(encoded[name], labels, columns.classes, schema[name].bounds or (0.0, 1.0), plan.units)
+        queries += [Query(first, plan.units, plan.units), Query(second, plan.units / 2, plan.units / 2)]
     return queries
 
 
 def _moments(
-    values: Floats, labels: NDArray[Any], classes: int, bounds: tuple[float, float]
+    values: Floats, labels: NDArray[Any], classes: int, bounds: tuple[float, float], units: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    unit = np.rint(unit_values(values, bounds) * UNITS)
+    unit = np.rint(unit_values(values, bounds) * units)
     there = ~np.isnan(unit) & (labels >= 0)
     group, present = labels[there], unit[there]
     totals = np.bincount(group, weights=present, minlength=classes)
-    absent = class_counts(labels[np.isnan(unit)], classes) * UNITS
-    squares = np.rint(present**2 / UNITS) - UNITS / 2
+    absent = class_counts(labels[np.isnan(unit)], classes) * units
+    squares = np.rint(present**2 / units) - units / 2
     sums = np.bincount(group, weights=squares, minlength=classes)
     return np.concatenate([totals, absent]).astype(np.int64), sums.astype(np.int64)
 
@@ -208,8 +215,8 @@ def finalise(plan: Plan, vector: NDArray[Any], stations: int) -> NaiveBayes:
         features[name] = _table(plan, name, table, spread[name])
     for place, name in enumerate(plan.gaussian):
         query = offset + len(tables) + 2 * place
-        bounds, deviation = schema[name].bounds, noises[query] / UNITS
-        features[name] = _gaussian(counts, parts[query], parts[query + 1], bounds, deviation)
+        bounds, deviation = schema[name].bounds, noises[query] / plan.units
+        features[name] = _gaussian(counts, parts[query], parts[query + 1], bounds, deviation, plan.units)
     ordered = {name: features[name] for name in columns.features}
     return NaiveBayes(schema, columns.label, counts, ordered, noise)
 
@@ -224,10 +231,10 @@ def _table(plan: Plan, name: str, table: Floats, noise: float) -> Feature:
 
 
 def _gaussian(
-    counts: Floats, first: Floats, second: Floats, bounds: tuple[float, float] | None, noise: float
+    counts: Floats, first: Floats, second: Floats, bounds: tuple[float, float] | None, noise: float, units: int
 ) -> Gaussian:
-    totals, absent = np.split(first / UNITS, 2)
-    return Gaussian(counts - absent, totals, second / UNITS, np.array(bounds), noise)
+    totals, absent = np.split(first / units, 2)
+    return Gaussian(counts - absent, totals, second / units, np.array(bounds), noise)
 
 
 def add(first: NaiveBayes, second: NaiveBayes) -> NaiveBayes:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes.counting import class_counts, feature_table
 
-from .model import TINY, UNITS, Floats, Plan
+from .model import TINY, Floats, Plan
 
 
 def publish(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> Floats:
@@ -51,7 +51,7 @@ def publish(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> Floats:
         rows = np.maximum(noisy - _noisy_gaps(encoded[name], labels, columns.classes, share), TINY)
         total = (sums - middle * rows) / half
         second = (squares - 2 * middle * sums + middle**2 * rows) / half**2 - rows / 2
-        parts += [total * UNITS, (noisy - rows) * UNITS, second * UNITS]
+        parts += [total * plan.units, (noisy - rows) * plan.units, second * plan.units]
     return np.concatenate(parts)
 
 

@@ -10,7 +10,7 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.unknown import loud_warnings, missing_shares
 from fedbayes.federation import Federation, results
 
-from .model import UNITS, Plan
+from .model import Plan
 from .robust import rare_classes
 
 PUBLISHED_REASON = (
@@ -146,5 +146,5 @@ def _diagnostics(model: NaiveBayes, plan: Plan, stations: int, aggregation: str)
         noises = plan.deviations(stations)
         found["noise_deviation_of_a_count"] = noises[0]
         if plan.gaussian:
-            found["noise_deviation_of_a_sum"] = noises[-2] / UNITS
+            found["noise_deviation_of_a_sum"] = noises[-2] / plan.units
     return found

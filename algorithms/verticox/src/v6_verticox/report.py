@@ -12,7 +12,7 @@ from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 
 from .arguments import Fit
-from .cox.likelihood import LARGEST_EXPONENT, coefficient_table, inverse, likelihood_ratio
+from .cox.inference import LARGEST_EXPONENT, coefficient_table, inverse, likelihood_ratio
 from .cox.proportional import UNRANKED, UNSEEN, WEIGHTED, check, unavailable
 from .cox.survival import curve_json
 from .rounds.setup import Prepared

@@ -133,42 +133,48 @@ def cox_gaps(model: Mapping[str, Any], frame: pd.DataFrame) -> list[Gap]:
     A model tells the categories that have a coefficient. The reference, which has none, is the first category in the order of the alphabet: what comes
     later is unknown, and of several that come earlier only one can be it.
     """
+    from .survival import as_categories, indicators
+
     if model.get("formula"):  # a category that its fit did not know is refused
         return _strata(model, frame)
-    features = [str(entry["feature"]) for entry in model["coefficients"] if isinstance(entry, Mapping)]
     references = model.get("references") if isinstance(model.get("references"), Mapping) else {}
     known: dict[str, list[str]] = {}
-    for name in features:
-        source, equals, category = name.partition("=")
-        if equals and name not in frame.columns and source in frame.columns:
+    for source, category in indicators(model, frame.columns).values():
+        if source in frame.columns:
             known.setdefault(source, []).append(category)
     result = []
     for source, categories in known.items():
-        texts = {str(text): count for text, count in _texts(frame[source], plain=True).items()}
+        told = (references or {}).get(source)
+        texts = _counted(as_categories(frame[source], categories if told is None else [*categories, str(told)]))
         rest = {text: count for text, count in texts.items() if text not in categories}
         early = {text: count for text, count in rest.items() if text < min(categories)}
-        reference = (references or {}).get(source, max(early, key=lambda text: early[text]) if early else None)
+        reference = told if told is not None else max(early, key=lambda text: early[text]) if early else None
         cells = sum(count for text, count in rest.items() if text != reference)
         result.append(Gap(source, cells, sum(texts.values()), False, "they count as the reference category"))
     return [*result, *_strata(model, frame)]
 
 
 def _strata(model: Mapping[str, Any], frame: pd.DataFrame) -> list[Gap]:
-    from .survival import baselines_of
+    from .survival import as_categories, baselines_of
 
     column, names = model.get("strata"), set(baselines_of(model)) - {""}
     if not isinstance(column, str) or column not in frame.columns or not names:
         return []
-    texts = _texts(frame[column], plain=True)
+    texts = _counted(as_categories(frame[column], names))
     cells = sum(count for text, count in texts.items() if text not in names)
     return [Gap(column, cells, sum(texts.values()), False, "their survival is not told")]
 
 
-def _texts(values: Any, plain: bool = False) -> dict[str, int]:
-    """Return how often each text occurs in a column: its canonical one, or `plain` as it is written."""
+def _texts(values: Any) -> dict[str, int]:
+    """Return how often each canonical text occurs in a column."""
     counted: dict[str, int] = {}
     for value, count in values.value_counts(dropna=True).items():
-        text = str(value).strip() if plain else canonical_text(value)
+        text = canonical_text(value)
         if text is not None:
             counted[text] = counted.get(text, 0) + int(count)
     return counted
+
+
+def _counted(texts: Any) -> dict[str, int]:
+    """Return how often each text occurs in a column of texts."""
+    return {str(text): int(count) for text, count in texts.value_counts(dropna=True).items()}

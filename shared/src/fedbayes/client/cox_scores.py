@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .numerals import shortest
 from .text.cox import chi_squared
 from .text.formats import number
 from .text.model import spread
@@ -112,10 +113,12 @@ def flat_scores(metrics: Any) -> dict[str, Any]:
     numbers = {name: value for name, value in metrics.items() if not isinstance(value, list | Mapping)}
     spread = {f"{name}_spread": value for name, value in (metrics.get("spread") or {}).items()}
     names, rows = by_time(metrics)
-    moments = {f"{name}({time:g})": value for time, *values in rows for name, value in zip(names, values, strict=True)}
+    moments = {
+        f"{name}({shortest(time)})": value for time, *values in rows for name, value in zip(names, values, strict=True)
+    }
     calibration = metrics["calibration"]
     groups = {
-        f"{name}({calibration['time']:g}, group {position})": group[name]
+        f"{name}({shortest(calibration['time'])}, group {position})": group[name]
         for position, group in enumerate(calibration["groups"], 1)
         for name in CALIBRATED
     }

@@ -14,6 +14,7 @@ from ..bayes.variable import MISSING_STATE
 from .commands.exits import UsageProblem
 from .kinds import ENSEMBLE
 from .networks import networks_of
+from .numerals import shortest
 from .view import view_of
 
 if TYPE_CHECKING:
@@ -196,16 +197,21 @@ def _design(model: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
     if model.get("formula"):
         made: pd.DataFrame = pd.DataFrame(_of_formula(model, frame), index=frame.index)
         return made
+    from .survival import as_categories, indicators
+
+    coded = indicators(model, frame.columns)
+    references = model.get("references") or {}
+    known: dict[str, list[str]] = {}
+    for source, category in coded.values():
+        known.setdefault(source, [str(references[source])] if source in references else []).append(category)
     columns: dict[str, Any] = {}
     for name in (str(entry["feature"]) for entry in model["coefficients"]):
-        source, equals, category = name.partition("=")
-        if name in frame.columns or not equals:
-            source = name
+        source, category = coded.get(name, (name, ""))
         _need(frame, [source])
         columns[name] = frame[source]
-        if source != name:
-            indicator = (frame[source].astype(str).str.strip() == category).astype(np.float64)
-            columns[name] = indicator.where(frame[source].notna())
+        if name in coded:
+            texts = as_categories(frame[source], known[source])
+            columns[name] = (texts == category).astype(np.float64).where(texts.notna())
     design: pd.DataFrame = pd.DataFrame(columns)
     return design
 
@@ -251,7 +257,7 @@ def by_cox(
     if times is not None:
         cumulative = _cumulative_hazards(model, frame, np.asarray(times, dtype=np.float64))
         survival = np.exp(-cumulative * np.exp(predictor)[:, None])
-        columns.update({f"S({moment:g})": survival[:, k] for k, moment in enumerate(times)})
+        columns.update({f"S({shortest(moment)})": survival[:, k] for k, moment in enumerate(times)})
     table: pd.DataFrame = pd.DataFrame(columns)
     return table
 
@@ -260,7 +266,7 @@ def _cumulative_hazards(
     model: Mapping[str, Any], frame: pd.DataFrame, times: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
     """Return the cumulative baseline hazard of every record's stratum, shape (n, times); NaN in an unknown stratum."""
-    from .survival import baselines_of
+    from .survival import as_categories, baselines_of
 
     baselines = baselines_of(model)
     if not baselines:
@@ -271,4 +277,5 @@ def _cumulative_hazards(
     column = str(model.get("strata"))
     _need(frame, [column])
     unknown = np.full(len(times), np.nan)
-    return np.array([hazards.get(str(value), unknown) for value in frame[column]]).reshape(len(frame), len(times))
+    strata = as_categories(frame[column], hazards)
+    return np.array([hazards.get(value, unknown) for value in strata]).reshape(len(frame), len(times))

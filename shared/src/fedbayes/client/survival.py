@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ..bayes.encoding import canonical_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,6 +115,46 @@ def _read(part: Mapping[str, Any]) -> Baseline | None:
     if not times or not isinstance(cumulative, list) or len(times) != len(cumulative):
         return None
     return Baseline(np.asarray(times, dtype=np.float64), np.asarray(cumulative, dtype=np.float64))
+
+
+def indicators(model: Mapping[str, Any], columns: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Return the design columns that are 1 where a text column has a category: name -> (column, category).
+
+    Parameters
+    ----------
+    model : dict
+        A Cox model.
+    columns : collection of str
+        Of a table; a design column that it has by its own name is no indicator.
+    """
+    references = model.get("references")
+    sources = [*references] if isinstance(references, Mapping) and references else list(columns)
+    found = {}
+    for name in (str(entry["feature"]) for entry in model["coefficients"]):
+        if name in columns or "=" not in name:
+            continue
+        # A column's own name may hold "=".
+        source = max((own for own in sources if name.startswith(f"{own}=")), key=len, default=name.partition("=")[0])
+        found[name] = (source, name[len(source) + 1 :])
+    return found
+
+
+def as_categories(values: Any, known: Iterable[str]) -> pd.Series[Any]:
+    """Return a column as the categories that a model knows: as they are written, or else the one with the same canonical text (``1.0`` for ``1``).
+
+    Other cells are their text, and gaps stay gaps.
+    """
+    categories = list(known)
+    alike: dict[str | None, list[str]] = {}
+    for category in categories:
+        alike.setdefault(canonical_text(category), []).append(category)
+    meant = {}
+    for value in values.dropna().unique():
+        text = str(value).strip()
+        same = alike.get(canonical_text(value), [])
+        meant[value] = same[0] if text not in categories and len(same) == 1 else text
+    translated: pd.Series[Any] = values.astype(object).map(meant)
+    return translated
 
 
 def beyond_follow_up(model: Any, moments: Sequence[float]) -> list[float]:

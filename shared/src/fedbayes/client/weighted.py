@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .numerals import shortest
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -31,7 +33,7 @@ def _values(entry: Mapping[str, Any], bins: Any) -> Iterator[str]:
         return
     low, high = (float(bound) for bound in entry["bounds"])
     edges = np.array([low, *bins, high]) if isinstance(bins, list) else np.linspace(low, high, int(bins or 1) + 1)
-    yield from (f"[{left:g}, {right:g})" for left, right in pairwise(edges))
+    yield from (f"[{shortest(left)}, {shortest(right)})" for left, right in pairwise(edges))
 
 
 def tables_of(model: Mapping[str, Any]) -> tuple[Floats, Floats]:

@@ -1,6 +1,6 @@
 """The Cox model on pooled data, in plain numpy: the oracle of the federated solvers, and what they share with it.
 
-Risk sets are suffixes in time order, so every sum over them is a suffix sum: one evaluation costs O(N p^2). Efron's
+Risk sets are suffixes in time order, so every sum over them is a suffix sum (`levelled`: at any predictor): one evaluation costs O(N p^2). Efron's
 treatment of ties equals Breslow's on weights in which tied events share their mean weight, one risk set an event.
 
 References
@@ -10,7 +10,6 @@ Cox, JRSS B 34, 1972; Breslow, JRSS B 34, 1972, p. 216; Efron, JASA 72, 1977, se
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,8 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 
+from .levelled import levels, running
+
 Vector = npt.NDArray[np.float64]
 FLAT = 1e-6
 """Root of the information below which a feature does not vary among the records at risk."""
@@ -27,9 +28,6 @@ SINGULAR = 1e-7
 """Eigenvalue of a correlation matrix below which columns are collinear; columns are rounded to 4e-9 on shares."""
 ROUNDING = 1e-14  # the same of a penalised matrix, which only has to be solved
 FAR = 12.0  # standardised: e^12 is a hazard ratio of 160,000 for one deviation; on pooled data nothing but separation gives it
-CONFIDENCE_95 = 1.959963984540054  # quantile .975 of the standard normal
-LARGEST_EXPONENT = 700.0
-"""Beyond it exp(coefficient) is no number: a feature in units so small that one of them is out of any record's reach."""
 
 
 @dataclass(frozen=True)
@@ -40,21 +38,19 @@ class RiskSets:
     ----------
     order : ndarray of int, (rows,)
         Positions of the sorted records in the table.
-    starts : ndarray of int, (rows,)
-        First row (sorted) of the record's stratum.
-    ends : ndarray of int, (rows,)
-        One past the last row of the stratum.
-    first : ndarray of int, (rows,)
-        First row of the record's tie.
+    stratum : ndarray of int, (rows,)
+        Number of the record's stratum (sorted).
+    first, last : ndarray of int, (rows,)
+        First and last row of the record's tie (sorted).
     event : ndarray of float, (rows,)
     ties : str
         "breslow" or "efron".
     """
 
     order: npt.NDArray[np.intp]
-    starts: npt.NDArray[np.intp]
-    ends: npt.NDArray[np.intp]
+    stratum: npt.NDArray[np.intp]
     first: npt.NDArray[np.intp]
+    last: npt.NDArray[np.intp]
     event: Vector
     ties: str
 
@@ -66,31 +62,48 @@ class RiskSets:
         stratum = np.zeros(len(time), dtype=np.intp) if strata is None else np.unique(strata, return_inverse=True)[1]
         order = np.lexsort((-np.asarray(event), time, stratum))
         time, stratum = np.asarray(time)[order], stratum[order]
-        new_stratum = np.r_[True, stratum[1:] != stratum[:-1]]
-        new_tie = new_stratum | np.r_[True, time[1:] != time[:-1]]
-        rows = np.arange(len(time))
-        starts = rows[new_stratum][np.cumsum(new_stratum) - 1]
-        ends = np.r_[rows[new_stratum][1:], len(time)][np.cumsum(new_stratum) - 1]
-        first = rows[new_tie][np.cumsum(new_tie) - 1]
-        return cls(order, starts, ends, first, np.asarray(event, dtype=np.float64)[order], ties)
+        new_tie = np.r_[True, (stratum[1:] != stratum[:-1]) | (time[1:] != time[:-1])]
+        tie = np.cumsum(new_tie) - 1
+        begins = np.flatnonzero(new_tie)
+        last = np.r_[begins[1:], len(time)][tie] - 1
+        return cls(order, stratum, begins[tie], last, np.asarray(event, dtype=np.float64)[order], ties)
 
-    def sums(self, values: Vector) -> Vector:
-        """Return the sums over the risk set of every record (sorted), (rows, columns)."""
-        shared = self._shared(values) if self.ties == "efron" else values
-        below = np.concatenate([np.cumsum(shared[::-1], axis=0)[::-1], np.zeros((1, shared.shape[1]))])
-        suffix: Vector = below[:-1] - below[self.ends]
-        return suffix if self.ties == "efron" else suffix[self.first]
+    def sums(self, exponent: Vector, values: Vector) -> tuple[Vector, Vector]:
+        """Return the sums of exp(exponent) x values over the risk set of every record (sorted), divided by exp(level), and the levels.
 
-    def spread(self, values: Vector) -> Vector:
-        """Return, for every record, the sum over the events whose risk set holds it: the adjoint of `sums`."""
-        own = values * self.event[:, None]
+        Parameters
+        ----------
+        exponent : ndarray of float, (rows,)
+            Sorted, as `values`.
+        values : ndarray of float, (rows, columns)
+            What is summed.
+
+        Returns
+        -------
+        tuple of ndarray of float
+            (rows, columns) and (rows,).
+        """
+        back = self.stratum[-1:] - self.stratum[::-1]
+        level = levels(exponent[::-1], back)[::-1][self.first]
+        terms = np.exp(exponent - level)[:, None] * values
+        terms = self._shared(terms) if self.ties == "efron" else terms
+        suffix = running(terms[::-1], level[::-1], back)[::-1]
+        return suffix if self.ties == "efron" else suffix[self.first], level
+
+    def spread(self, exponent: Vector, values: Vector) -> tuple[Vector, Vector]:
+        """Return, for every record, the sum of exp(exponent) x values over the events whose risk set holds it, divided by exp(level), and the levels.
+
+        The adjoint of `sums`, with its shapes.
+        """
+        exponent = np.where(self.event > 0.0, exponent, -np.inf)
+        level = levels(exponent, self.stratum)[self.last]
+        own = np.exp(exponent - level)[:, None] * values
         if self.ties == "breslow":
             gathered = np.zeros_like(own)
             np.add.at(gathered, self.first, own)
             own = gathered
-        above = np.concatenate([np.zeros((1, own.shape[1])), np.cumsum(own, axis=0)])
-        prefix = above[1:] - above[self.starts]
-        return self._shared(prefix) if self.ties == "efron" else prefix
+        prefix = running(own, level, self.stratum)
+        return self._shared(prefix) if self.ties == "efron" else prefix, level
 
     def _shared(self, values: Vector) -> Vector:
         """Give tied events the mean of their values."""
@@ -100,6 +113,39 @@ class RiskSets:
         np.add.at(count, self.first, events)
         mean = total / np.maximum(count, 1.0)
         return np.asarray(np.where(events > 0, mean[self.first], values))
+
+
+@dataclass(frozen=True)
+class _Means:
+    """What the likelihood needs of the risk sets, sorted; ones and zeros where a record is censored.
+
+    Parameters
+    ----------
+    total, level : ndarray of float, (rows,)
+        The sum of relative risks is total x exp(level).
+    mean : ndarray of float, (rows, columns)
+        Weighted mean of the columns over the risk set.
+    """
+
+    total: Vector
+    level: Vector
+    mean: Vector
+
+    @classmethod
+    def of(cls, risk: RiskSets, predictor: Vector, columns: Vector) -> _Means:
+        """Sum over the risk sets; all arguments sorted."""
+        sums, level = risk.sums(predictor, np.column_stack([np.ones(len(predictor)), columns]))
+        event = risk.event > 0.0
+        total = np.where(event, sums[:, 0], 1.0)
+        return cls(total, np.where(event, level, 0.0), np.where(event[:, None], sums[:, 1:], 0.0) / total[:, None])
+
+    def log_likelihood(self, risk: RiskSets, predictor: Vector) -> float:
+        """Return the log partial likelihood."""
+        return float(np.sum(risk.event * (predictor - self.level - np.log(self.total))))
+
+    def hazard(self, risk: RiskSets, columns: Vector) -> tuple[Vector, Vector]:
+        """Return by record the sums of columns / total x exp(-level) over the events that it was at risk of, as `RiskSets.spread` does."""
+        return risk.spread(-self.level, columns / self.total[:, None])
 
 
 @dataclass(frozen=True)
@@ -115,16 +161,22 @@ def evaluate(risk: RiskSets, features: Vector, coefficients: Vector) -> Evaluati
     """Evaluate the log partial likelihood and its derivatives; `features` in table order."""
     x = features[risk.order]
     predictor = x @ coefficients
-    shift = float(predictor.max(initial=0.0))
-    weight = np.exp(predictor - shift)[:, None]
-    total = risk.sums(weight)
-    mean = risk.sums(weight * x) / total
-    hazard = risk.spread(1.0 / total)
+    means = _Means.of(risk, predictor, x)
+    hazard, level = means.hazard(risk, np.ones((len(x), 1)))
+    spent = np.exp(predictor + level)[:, None] * hazard
     event = risk.event[:, None]
-    log_likelihood = float(np.sum(risk.event * (predictor - shift - np.log(total[:, 0]))))
-    gradient = (event * x - weight * hazard * x).sum(axis=0)
-    information = (weight * hazard * x).T @ x - (event * mean).T @ mean
-    return Evaluation(log_likelihood, gradient, information)
+    gradient = (event * (x - means.mean)).sum(axis=0)
+    centre = _centre(risk, means.mean)
+    apart, own = x - centre, event * (means.mean - centre)
+    information = (spent * apart).T @ apart - own.T @ own
+    return Evaluation(means.log_likelihood(risk, predictor), gradient, information)
+
+
+def _centre(risk: RiskSets, mean: Vector) -> Vector:
+    """Return the mean over the events of the record's stratum, (rows, columns): about it squares lose the fewest digits."""
+    total, events = np.zeros((risk.stratum[-1] + 1, mean.shape[1])), np.bincount(risk.stratum, weights=risk.event)
+    np.add.at(total, risk.stratum, risk.event[:, None] * mean)
+    return np.asarray((total / np.maximum(events, 1.0)[:, None])[risk.stratum])
 
 
 @dataclass(frozen=True)
@@ -215,82 +267,21 @@ def check_collinear(information: Vector, names: Sequence[str], ridge: Vector | N
         )
 
 
-def score_test(score: Vector, information: Vector) -> tuple[float, int]:
-    """Return the score statistic and its degrees of freedom: the rank, where columns depend on one another or do not vary.
-
-    Parameters
-    ----------
-    score : float64 array, shape (features,)
-        Gradient of the log partial likelihood.
-    information : float64 array, shape (features, features)
-        At the same coefficients.
-    """
-    units = np.sqrt(np.maximum(np.diag(information), 0.0))
-    varies = units > FLAT
-    units, slope = units[varies], score[varies]
-    values, vectors = np.linalg.eigh(information[np.ix_(varies, varies)] / np.outer(units, units))
-    kept = values >= SINGULAR
-    parts = (slope / units) @ vectors[:, kept]
-    return float(np.sum(parts**2 / values[kept])), int(kept.sum())
-
-
-def coefficient_table(names: Sequence[str], coefficients: Vector, covariance: Vector) -> list[dict[str, Any]]:
-    """Return one record a feature: coefficient, hazard ratio (None: no number), standard error, z, p (None: the error is 0) and the 95 % interval."""
-    from scipy.special import erfc
-
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    z = np.divide(coefficients, errors, out=np.full_like(errors, np.nan), where=errors > 0.0)
-    ratios = [math.exp(value) if abs(value) <= LARGEST_EXPONENT else None for value in coefficients.tolist()]
-    columns = {
-        "feature": list(names),
-        "coefficient": coefficients,
-        "hazard_ratio": ratios,
-        "standard_error": errors,
-        "z": z,
-        "p": erfc(np.abs(z) / np.sqrt(2.0)),
-        "lower_95": coefficients - CONFIDENCE_95 * errors,
-        "upper_95": coefficients + CONFIDENCE_95 * errors,
-    }
-    return [{key: values[row] for key, values in columns.items()} for row in range(len(names))]
-
-
-def inverse(information: Vector) -> Vector:
-    """Return the inverse of a positive definite matrix whose columns may be in very different units."""
-    units = np.sqrt(np.diag(information))
-    covariance = np.linalg.inv(information / units[:, None] / units[None, :]) / units[:, None] / units[None, :]
-    return np.asarray(covariance, dtype=np.float64)
-
-
-def likelihood_ratio(gain: float, degrees: int) -> dict[str, float]:
-    """Return the likelihood-ratio test against no effect."""
-    from scipy.special import gammaincc
-
-    statistic = max(2.0 * gain, 0.0)
-    return {
-        "statistic": statistic,
-        "degrees_of_freedom": degrees,
-        "p": float(gammaincc(degrees / 2.0, statistic / 2.0)),
-    }
-
-
 def evaluate_predictor(risk: RiskSets, predictor: Vector) -> tuple[float, Vector, Vector]:
     """Return log partial likelihood, martingale residuals (table order) and cumulative baseline hazard (sorted order)."""
-    sorted_predictor = predictor[risk.order]
-    weight = np.exp(sorted_predictor)[:, None]
-    total = risk.sums(weight)
-    hazard = risk.spread(1.0 / total)[:, 0]
-    log_likelihood = float(np.sum(risk.event * (sorted_predictor - np.log(total[:, 0]))))
-    residuals = np.empty_like(hazard)
-    residuals[risk.order] = risk.event - weight[:, 0] * hazard
-    return log_likelihood, residuals, hazard
+    ordered = predictor[risk.order]
+    means = _Means.of(risk, ordered, np.empty((len(ordered), 0)))
+    hazard, level = means.hazard(risk, np.ones((len(ordered), 1)))
+    residuals = np.empty(len(ordered))
+    residuals[risk.order] = risk.event - np.exp(ordered + level) * hazard[:, 0]
+    return means.log_likelihood(risk, ordered), residuals, np.exp(level) * hazard[:, 0]
 
 
 def curvature_product(risk: RiskSets, predictor: Vector, direction: Vector) -> Vector:
     """Return M d for a direction d of the linear predictor: features' M features is the information matrix (table order)."""
-    weight = np.exp(predictor[risk.order])[:, None]
-    moved = weight * direction[risk.order][:, None]
-    total = risk.sums(weight)
-    product = moved * risk.spread(1.0 / total) - weight * risk.spread(risk.sums(moved) / total**2)
+    ordered, moved = predictor[risk.order], direction[risk.order][:, None]
+    means = _Means.of(risk, ordered, moved)
+    sums, level = means.hazard(risk, np.column_stack([np.ones(len(ordered)), means.mean]))
     result = np.empty(len(direction))
-    result[risk.order] = product[:, 0]
+    result[risk.order] = np.exp(ordered + level) * (sums[:, 0] * moved[:, 0] - sums[:, 1])
     return result

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fedbayes.federation import results as common
 
-from ..cox.likelihood import coefficient_table, inverse, likelihood_ratio
+from ..cox.inference import coefficient_table, inverse, likelihood_ratio
 from ..cox.proportional import WEIGHTED, check, trend, unavailable
 from ..cox.survival import curve_json
 from .fitting import Known, Solution, widths

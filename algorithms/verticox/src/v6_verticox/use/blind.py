@@ -19,7 +19,7 @@ from fedbayes.federation import results as common
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from fedbayes.federation.vertical.declared import Matched
 
-from ..cox.likelihood import likelihood_ratio, score_test
+from ..cox.inference import likelihood_ratio, score_test
 from ..cox.survival import Steps
 from ..cox.tails import CROWD
 from ..messages.scoring import Curve

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...cox.likelihood import coefficient_table
+from ...cox.inference import coefficient_table
 from ...cox.proportional import unavailable
 from ...cox.survival import curve_json
 from .fitting import Solution

@@ -1,0 +1,75 @@
+"""Tests and tables of a fitted Cox model, from its coefficients and information matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .likelihood import FLAT, SINGULAR
+
+Vector = npt.NDArray[np.float64]
+CONFIDENCE_95 = 1.959963984540054  # quantile .975 of the standard normal
+LARGEST_EXPONENT = 700.0
+"""Beyond it exp(coefficient) is no number: a feature in units so small that one of them is out of any record's reach."""
+
+
+def score_test(score: Vector, information: Vector) -> tuple[float, int]:
+    """Return the score statistic and its degrees of freedom: the rank, where columns depend on one another or do not vary.
+
+    Parameters
+    ----------
+    score : float64 array, shape (features,)
+        Gradient of the log partial likelihood.
+    information : float64 array, shape (features, features)
+        At the same coefficients.
+    """
+    units = np.sqrt(np.maximum(np.diag(information), 0.0))
+    varies = units > FLAT
+    units, slope = units[varies], score[varies]
+    values, vectors = np.linalg.eigh(information[np.ix_(varies, varies)] / np.outer(units, units))
+    kept = values >= SINGULAR
+    parts = (slope / units) @ vectors[:, kept]
+    return float(np.sum(parts**2 / values[kept])), int(kept.sum())
+
+
+def coefficient_table(names: Sequence[str], coefficients: Vector, covariance: Vector) -> list[dict[str, Any]]:
+    """Return one record a feature: coefficient, hazard ratio (None: no number), standard error, z, p (None: the error is 0) and the 95 % interval."""
+    from scipy.special import erfc
+
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    z = np.divide(coefficients, errors, out=np.full_like(errors, np.nan), where=errors > 0.0)
+    ratios = [math.exp(value) if abs(value) <= LARGEST_EXPONENT else None for value in coefficients.tolist()]
+    columns = {
+        "feature": list(names),
+        "coefficient": coefficients,
+        "hazard_ratio": ratios,
+        "standard_error": errors,
+        "z": z,
+        "p": erfc(np.abs(z) / np.sqrt(2.0)),
+        "lower_95": coefficients - CONFIDENCE_95 * errors,
+        "upper_95": coefficients + CONFIDENCE_95 * errors,
+    }
+    return [{key: values[row] for key, values in columns.items()} for row in range(len(names))]
+
+
+def inverse(information: Vector) -> Vector:
+    """Return the inverse of a positive definite matrix whose columns may be in very different units."""
+    units = np.sqrt(np.diag(information))
+    covariance = np.linalg.inv(information / units[:, None] / units[None, :]) / units[:, None] / units[None, :]
+    return np.asarray(covariance, dtype=np.float64)
+
+
+def likelihood_ratio(gain: float, degrees: int) -> dict[str, float]:
+    """Return the likelihood-ratio test against no effect."""
+    from scipy.special import gammaincc
+
+    statistic = max(2.0 * gain, 0.0)
+    return {
+        "statistic": statistic,
+        "degrees_of_freedom": degrees,
+        "p": float(gammaincc(degrees / 2.0, statistic / 2.0)),
+    }
