@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from exact_kit import weighted_auc
 
 from bayesian_ensemble import simulation
 from fedbayes.bayes import metrics
@@ -122,7 +123,7 @@ def three_areas(truth: np.ndarray, logs: np.ndarray) -> tuple[float, float, floa
     area = [metrics.auc(truth == c, logs[:, c]) for c in classes]
     sizes = [float((truth == c).sum()) for c in classes]
     second = sum(a * n for a, n in zip(area, sizes, strict=True) if n) / len(truth)
-    return metrics.weighted_auc(truth[known], logs[known]), second, second + 0.5 * float((~known).mean())
+    return weighted_auc(truth[known], logs[known]), second, second + 0.5 * float((~known).mean())
 
 
 def trained(cell: Cell, train: pd.DataFrame, parts: Any, where: Any, learning: Learning) -> tuple[Any, Any]:

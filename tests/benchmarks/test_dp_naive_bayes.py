@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from sklearn.naive_bayes import CategoricalNB
 
-from fedbayes.bayes import metrics
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.tallies import Tallies, joint_table, scores_of, tallies_of_joint, tally
 from fedbayes.dp import shares
 from fedbayes.dp.laws import Change
 from fedbayes.federation.embedded import EmbeddedFederation
@@ -219,17 +219,17 @@ def test_scores_with_noise_are_near_the_exact_ones(encoded_adult):
     plan = plan_of(columns, "none", 0.0)
     joint = finalise(plan, vector(plan, train), 1).joint_from_codes(test, test["class"].size)
     logs, truth = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True), test["class"].astype(np.int64)
-    exact, names = metrics.scores_of(metrics.tally(truth, logs)), ("auc", "accuracy", "log_loss")
-    table, (counts, loss) = metrics.joint_table(truth, logs, 32), metrics.tally(truth, logs, 64, 8.0).flat()
+    exact, names = scores_of(tally(truth, logs)), ("auc", "accuracy", "log_loss")
+    table, (counts, loss) = joint_table(truth, logs, 32), tally(truth, logs, 64, 8.0).flat()
     away = {"one table": [], "four queries": []}
     for _ in range(40):
         noisy = counts + shares.polya(counts.size, 40.0, 1, 1.0)
         told = (
-            metrics.tallies_of_joint(table + shares.polya(table.shape, 10.0, 1, 1.0), 8.0),
-            metrics.Tallies.from_flat(noisy, loss + float(shares.polya(1, 320.0, 1, 1.0)[0]), 2, 64),
+            tallies_of_joint(table + shares.polya(table.shape, 10.0, 1, 1.0), 8.0),
+            Tallies.from_flat(noisy, loss + float(shares.polya(1, 320.0, 1, 1.0)[0]), 2, 64),
         )
         for found, tallies in zip(away.values(), told, strict=True):
-            found.append([metrics.scores_of(tallies)[name] - exact[name] for name in names])
+            found.append([scores_of(tallies)[name] - exact[name] for name in names])
     errors = {kind: np.sqrt(np.mean(np.square(found), axis=0)) for kind, found in away.items()}
     for kind, found in errors.items():
         print(

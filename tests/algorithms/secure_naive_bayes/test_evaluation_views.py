@@ -13,6 +13,7 @@ from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
+from fedbayes.bayes.tallies import scores_of, tally
 from fedbayes.federation.channel import Channel
 from fedbayes.federation.errors import ArgumentError, DataProblem, PlacementError, PolicyError
 from fedbayes.federation.station import Station
@@ -73,8 +74,8 @@ def test_every_score_is_that_of_the_pooled_table(classes, helper):
     known = frame["y"].notna().to_numpy()
     logs = model.predict_log_proba(frame[known])
     truth = model.schema["y"].encode(frame["y"])[known].astype(np.int64)
-    pooled = metrics.tally(truth, logs, grading.SCORE_BINS)
-    expected = metrics.scores_of(pooled)
+    pooled = tally(truth, logs, grading.SCORE_BINS)
+    expected = scores_of(pooled)
     assert found["diagnostics"]["step"] == 0.0
     told = np.array(found["diagnostics"]["confusion"], dtype=float)
     assert np.array_equal(told[~np.isnan(told)], pooled.confusion[~np.isnan(told)])

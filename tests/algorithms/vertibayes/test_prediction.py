@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from exact_kit import row_log_likelihood
 from limits_kit import predicting
 from one_process import OneProcess
 
@@ -69,7 +70,7 @@ def test_both_evaluations_equal_the_pooled_one(federation, model, table) -> None
     np.testing.assert_array_equal(scored["confusion"], expected["confusion"])
     assert counted["log_loss"] == pytest.approx(expected["log_loss"])
     network = BayesianNetwork.from_dict(model)
-    rows = network.row_log_likelihood(encode(model, table))
+    rows = row_log_likelihood(network, encode(model, table))
     assert counted["criteria"]["log_likelihood"] == pytest.approx(rows.sum())
 
 

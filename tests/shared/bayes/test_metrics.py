@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from exact_kit import weighted_auc
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss, roc_auc_score
 
 from fedbayes.bayes import metrics
+from fedbayes.bayes.tallies import Tallies, joint_table, scores_of, tallies_of_joint, tally
 
 
 def predictions(rows, classes, seed=0):
@@ -24,7 +26,7 @@ def test_exact_scores_are_those_of_scikit_learn(classes):
         assert np.isclose(metrics.auc(truth == 1, probabilities[:, 1]), roc_auc_score(truth, probabilities[:, 1]))
     else:
         theirs = roc_auc_score(truth, probabilities, multi_class="ovr", average="weighted")
-        assert np.isclose(metrics.weighted_auc(truth, probabilities), theirs)
+        assert np.isclose(weighted_auc(truth, probabilities), theirs)
     assert np.isclose(metrics.log_loss(truth, logs), log_loss(truth, probabilities))
     assert metrics.accuracy(truth, logs.argmax(axis=1)) == np.mean(truth == logs.argmax(axis=1))
 
@@ -36,33 +38,33 @@ def test_ties_count_half():
 @pytest.mark.parametrize("classes", [2, 4])
 def test_sums_of_stations_are_scores_of_the_pool(classes):
     truth, logs = predictions(3000, classes)
-    parts = [metrics.tally(truth[i::3], logs[i::3]) for i in range(3)]
+    parts = [tally(truth[i::3], logs[i::3]) for i in range(3)]
     together = parts[0] + parts[1] + parts[2]
-    found = metrics.scores_of(together)
+    found = scores_of(together)
     assert found["n"] == 3000
     assert np.isclose(found["accuracy"], np.mean(truth == logs.argmax(axis=1)))
     assert np.isclose(found["log_loss"], log_loss(truth, np.exp(logs)))
-    assert abs(found["auc"] - metrics.weighted_auc(truth, np.exp(logs))) < 2e-4
-    again = metrics.Tallies.from_flat(*together.flat(), classes)
-    assert metrics.scores_of(again)["auc"] == found["auc"]
+    assert abs(found["auc"] - weighted_auc(truth, np.exp(logs))) < 2e-4
+    again = Tallies.from_flat(*together.flat(), classes)
+    assert scores_of(again)["auc"] == found["auc"]
 
 
 def test_extreme_scores_stay_finite():
     logs = np.array([[0.0, -800.0], [-800.0, 0.0], [0.0, -np.inf]])
-    found = metrics.scores_of(metrics.tally(np.array([0, 1, 1]), logs))
+    found = scores_of(tally(np.array([0, 1, 1]), logs))
     assert np.isfinite([found["accuracy"], found["auc"], found["log_loss"]]).all()
 
 
 def test_a_certain_and_right_model_is_calibrated():
     logs = np.log(np.tile([0.95, 0.05], (100, 1)))
     truth = np.repeat([0, 1], [95, 5])
-    found = metrics.scores_of(metrics.tally(truth, logs))["calibration"]
+    found = scores_of(tally(truth, logs))["calibration"]
     assert found["error"] < 1e-9
     assert found["rows"].sum() == 100
 
 
 def test_without_rows_there_is_no_score():
-    found = metrics.scores_of(metrics.tally(np.zeros(0, dtype=int), np.zeros((0, 2))))
+    found = scores_of(tally(np.zeros(0, dtype=int), np.zeros((0, 2))))
     assert np.isnan([found["accuracy"], found["auc"], found["log_loss"]]).all()
     assert np.isnan(metrics.accuracy(np.zeros(0), np.zeros(0)))
     assert np.isnan(metrics.auc(np.zeros(0, dtype=bool), np.zeros(0)))
@@ -71,17 +73,17 @@ def test_without_rows_there_is_no_score():
 def test_noisy_tallies_give_possible_scores():
     random = np.random.default_rng(1)
     truth, logs = predictions(200, 3)
-    counts, loss = metrics.tally(truth, logs, bins=32).flat()
-    noisy = metrics.Tallies.from_flat(counts + random.integers(-9, 9, len(counts)), loss, 3, bins=32)
-    found = metrics.scores_of(noisy)
+    counts, loss = tally(truth, logs, bins=32).flat()
+    noisy = Tallies.from_flat(counts + random.integers(-9, 9, len(counts)), loss, 3, bins=32)
+    found = scores_of(noisy)
     assert 0 <= found["accuracy"] <= 1
     assert 0 <= found["auc"] <= 1
     with pytest.raises(ValueError, match="counts"):
-        metrics.Tallies.from_flat(counts[1:], loss, 3, bins=32)
+        Tallies.from_flat(counts[1:], loss, 3, bins=32)
 
 
 def test_a_class_alone_is_always_right_and_has_no_curve():
-    found = metrics.scores_of(metrics.tally(np.zeros(5, dtype=int), np.zeros((5, 1))))
+    found = scores_of(tally(np.zeros(5, dtype=int), np.zeros((5, 1))))
     assert (found["accuracy"], found["log_loss"], found["n"]) == (1.0, 0.0, 5.0)
     assert np.isnan(found["auc"])
 
@@ -95,8 +97,8 @@ def test_all_scores_follow_of_one_table_of_two_classes():
     truth, logs = predictions(4000, 2)
     logs = logs * 1.0
     logs[:5] = np.log(0.5)  # ties go to the first class, as everywhere
-    table = metrics.joint_table(truth, logs, 32)
-    found, exact = (metrics.scores_of(part) for part in (metrics.tallies_of_joint(table), metrics.tally(truth, logs)))
+    table = joint_table(truth, logs, 32)
+    found, exact = (scores_of(part) for part in (tallies_of_joint(table), tally(truth, logs)))
     assert table.shape == (2, 32)
     assert (found["n"], found["accuracy"]) == (4000, exact["accuracy"])
     assert abs(found["auc"] - exact["auc"]) < 0.004
@@ -108,21 +110,21 @@ def test_all_scores_follow_of_one_table_of_two_classes():
 def test_one_noisy_table_says_more_of_the_curve_than_four_noisy_queries():
     random = np.random.default_rng(2)
     truth, logs = predictions(4000, 2)
-    exact = metrics.scores_of(metrics.tally(truth, logs))["auc"]
-    counts, loss = metrics.tally(truth, logs, 64).flat()
-    table = metrics.joint_table(truth, logs, 32)
+    exact = scores_of(tally(truth, logs))["auc"]
+    counts, loss = tally(truth, logs, 64).flat()
+    table = joint_table(truth, logs, 32)
     away = []
     for _ in range(40):
-        one = metrics.tallies_of_joint(table + random.laplace(0.0, 5.0, table.shape))
-        four = metrics.Tallies.from_flat(counts + random.laplace(0.0, 20.0, counts.shape), loss, 2, 64)
-        away.append([metrics.scores_of(found)["auc"] - exact for found in (one, four)])
+        one = tallies_of_joint(table + random.laplace(0.0, 5.0, table.shape))
+        four = Tallies.from_flat(counts + random.laplace(0.0, 20.0, counts.shape), loss, 2, 64)
+        away.append([scores_of(found)["auc"] - exact for found in (one, four)])
     together, apart = np.sqrt(np.mean(np.square(away), axis=0))
     assert together < apart / 3
 
 
 def test_a_table_of_noise_alone_gives_possible_scores():
     for cells in (-5.0, 0.0, 3.0):
-        found = metrics.scores_of(metrics.tallies_of_joint(np.full((2, 32), cells)))
+        found = scores_of(tallies_of_joint(np.full((2, 32), cells)))
         assert found["n"] == max(0.0, 64 * cells)
         assert np.isnan(found["auc"]) or found["auc"] == pytest.approx(0.5)
 

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from exact_kit import row_log_likelihood
 
 from fedbayes.bayes.bif import from_bif
 from fedbayes.bayes.graph import parents_of_edges, topological_order
@@ -24,7 +25,7 @@ def sprinkler() -> BayesianNetwork:
 
 def test_likelihood_of_all_records_is_a_distribution(sprinkler: BayesianNetwork) -> None:
     codes = np.array(list(product(range(2), range(3), range(2))))
-    assert np.exp(sprinkler.row_log_likelihood(codes)).sum() == pytest.approx(1.0)
+    assert np.exp(row_log_likelihood(sprinkler, codes)).sum() == pytest.approx(1.0)
 
 
 def test_family_counts_and_rows_agree_on_the_likelihood(sprinkler: BayesianNetwork) -> None:
@@ -34,7 +35,7 @@ def test_family_counts_and_rows_agree_on_the_likelihood(sprinkler: BayesianNetwo
         table = np.zeros(sprinkler.shape(node))
         np.add.at(table, tuple(codes[:, position] for position in sprinkler.family(node)), 1)
         counts[node] = table
-    assert sprinkler.log_likelihood(counts) == pytest.approx(sprinkler.row_log_likelihood(codes).sum())
+    assert sprinkler.log_likelihood(counts) == pytest.approx(row_log_likelihood(sprinkler, codes).sum())
     fitted = BayesianNetwork.from_counts(sprinkler.states, sprinkler.parents, counts)
     assert fitted.log_likelihood(counts) >= sprinkler.log_likelihood(counts)
 

@@ -68,11 +68,6 @@ def test_gaussian_losses_compose_as_one_of_the_root_of_their_squares(mus, delta)
     assert epsilon + 2e-5 * len(mus) <= apart < epsilon + 2.2e-5 * len(mus) + 1e-4 * whole
 
 
-def test_parallel_composition():
-    assert accounting.parallel([0.2, 0.5, 0.3], "add_remove") == 0.5
-    assert accounting.parallel([0.2, 0.5, 0.3], "replace_one") == 0.8
-
-
 @given(st.floats(1e-6, 100.0), st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=40))
 def test_split_never_exceeds_the_total(total, weights):
     parts = accounting.split(total, weights)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes import metrics
+from fedbayes.bayes.tallies import SCORE_BINS, Tallies, score_bins, scores_of, tally
 
 LOSS_UNITS = 2.0**28  # a sum of losses travels as a whole number of 2^-28 nats: the mean is right to nine decimals
 Array = npt.NDArray[np.float64]
@@ -32,9 +33,9 @@ def summed(truth: npt.NDArray[np.int64], logs: Array) -> npt.NDArray[np.int64]:
     """
     classes = logs.shape[1]
     known = truth >= 0
-    counts, loss = metrics.tally(truth[known], logs[known]).flat()
-    positions = metrics.score_bins(logs)
-    curves = np.zeros((classes, 3, metrics.SCORE_BINS), dtype=np.int64)
+    counts, loss = tally(truth[known], logs[known]).flat()
+    positions = score_bins(logs)
+    curves = np.zeros((classes, 3, SCORE_BINS), dtype=np.int64)
     for label in range(classes):
         kind = np.where(known, np.where(truth == label, POSITIVE, NEGATIVE), UNLABELLED)
         np.add.at(curves[label], (kind, positions[:, label]), 1)
@@ -43,7 +44,7 @@ def summed(truth: npt.NDArray[np.int64], logs: Array) -> npt.NDArray[np.int64]:
 
 def width(classes: int) -> int:
     """Return the length of `summed`."""
-    return metrics.Tallies.size(classes) + classes * 3 * metrics.SCORE_BINS + 1
+    return Tallies.size(classes) + classes * 3 * SCORE_BINS + 1
 
 
 def scores(vector: npt.NDArray[np.int64], classes: int, minimum: float = 0.0) -> dict[str, Any]:
@@ -56,11 +57,11 @@ def scores(vector: npt.NDArray[np.int64], classes: int, minimum: float = 0.0) ->
     """
     if vector.shape != (width(classes),):
         raise ValueError("the tallies do not have the classes of the model")
-    cut = metrics.Tallies.size(classes)
-    tallies = metrics.Tallies.from_flat(vector[:cut], float(vector[-1]) / LOSS_UNITS, classes)
-    curves = vector[cut:-1].reshape(classes, 3, metrics.SCORE_BINS).astype(np.float64)
+    cut = Tallies.size(classes)
+    tallies = Tallies.from_flat(vector[:cut], float(vector[-1]) / LOSS_UNITS, classes)
+    curves = vector[cut:-1].reshape(classes, 3, SCORE_BINS).astype(np.float64)
     return {
-        **metrics.scores_of(tallies, minimum),
+        **scores_of(tallies, minimum),
         "auc_published": metrics.published_auc(
             [(positive, negative + unlabelled) for negative, positive, unlabelled in curves], float(curves[0].sum())
         ),

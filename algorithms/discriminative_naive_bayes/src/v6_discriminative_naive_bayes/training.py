@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes import metrics
+from fedbayes.bayes.tallies import Tallies
 from fedbayes.bayes.unknown import without_values
 from fedbayes.federation.horizontal import EvaluateRequest, SecureSums, SumReply, check_noise, signed
 
@@ -313,6 +313,6 @@ class Training:
         summed = self.federation.secure_sum(
             "partial_evaluate", request, self.stations, SumReply, field="vector", last=True
         )
-        counts = signed(summed, metrics.Tallies.size(self.layout.classes) + 1)[:-1]
-        confusion = metrics.Tallies.from_flat(counts, 0.0, self.layout.classes).confusion
+        counts = signed(summed, Tallies.size(self.layout.classes) + 1)[:-1]
+        confusion = Tallies.from_flat(counts, 0.0, self.layout.classes).confusion
         return {"accuracy": float(np.trace(confusion) / max(confusion.sum(), 1)), "n": int(confusion.sum())}

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes import metrics
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.small_counts import shown
+from fedbayes.bayes.tallies import Tallies, scores_of
 from fedbayes.federation import Federation, Parties, Preflight, results
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError
 from fedbayes.federation.horizontal import SumReply, load_model
@@ -93,10 +93,8 @@ def _graded(federation: Federation, data: dict[str, Any], lattice: Lattice, plan
     if summed.shape != (tally_size(lattice.classes),):
         raise MessageError("the tallies do not fit the model; use one version everywhere")
     numbers = (summed >> HIGH).astype(np.float64)
-    tallies = metrics.Tallies.from_flat(
-        numbers[:-1], numbers[-1] / 2.0 ** loss_bits(plan.rows), lattice.classes, SCORE_BINS
-    )
-    scores = metrics.scores_of(tallies, federation.minimum_count)
+    tallies = Tallies.from_flat(numbers[:-1], numbers[-1] / 2.0 ** loss_bits(plan.rows), lattice.classes, SCORE_BINS)
+    scores = scores_of(tallies, federation.minimum_count)
     scores["n"] = round(scores["n"])
     if scores["n"] <= 0:
         raise DataProblem("no row has a known label; check the label's column and domain")

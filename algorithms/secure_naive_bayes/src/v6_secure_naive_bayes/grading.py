@@ -19,6 +19,7 @@ import numpy.typing as npt
 from fedbayes.bayes import metrics
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import SchemaError
+from fedbayes.bayes.tallies import Tallies, score_bins, scored_classes, tenths
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, PlacementError, ThresholdError
 from fedbayes.federation.gate import Exact, Sealed
@@ -229,7 +230,7 @@ def loss_bits(rows: int) -> int:
 
 def tally_size(classes: int) -> int:
     """Return how many numbers the tallies and the loss have."""
-    return metrics.Tallies.size(classes, SCORE_BINS) + 1
+    return Tallies.size(classes, SCORE_BINS) + 1
 
 
 def tallied(lattice: Lattice, counts: npt.NDArray[np.uint32], fraction: int) -> Words:
@@ -248,9 +249,9 @@ def tallied(lattice: Lattice, counts: npt.NDArray[np.uint32], fraction: int) -> 
     logs = lattice.log_probabilities()
     weights = counts[: classes * cells].astype(np.float64)  # whole numbers whose sums stay below 2^53
     truth = np.repeat(np.arange(classes), cells)
-    predicted, bins = np.tile(logs.argmax(axis=1), classes), metrics.score_bins(logs, SCORE_BINS)
-    tenth = metrics.tenths(np.exp(logs.max(axis=1)))
-    chosen = [1] if metrics.scored_classes(classes) == 1 else list(range(classes))
+    predicted, bins = np.tile(logs.argmax(axis=1), classes), score_bins(logs, SCORE_BINS)
+    tenth = tenths(np.exp(logs.max(axis=1)))
+    chosen = [1] if scored_classes(classes) == 1 else list(range(classes))
     indices = [((truth == group) * SCORE_BINS + np.tile(bins[:, group], classes), 2 * SCORE_BINS) for group in chosen]
     indices.append((truth * classes + predicted, classes**2))
     indices.append((np.tile(tenth, classes) * 2 + (predicted == truth), 2 * metrics.CALIBRATION_BINS))

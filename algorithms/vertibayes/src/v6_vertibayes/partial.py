@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.metrics import tally
 from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
+from fedbayes.bayes.tallies import tally
 from fedbayes.federation import Station, partial
 from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.contrasts import Contrasts

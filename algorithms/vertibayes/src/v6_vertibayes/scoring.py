@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.metrics import Tallies, scores_of
 from fedbayes.bayes.record_scores import log_posteriors
+from fedbayes.bayes.tallies import Tallies, scores_of
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.replies import RecordsReply

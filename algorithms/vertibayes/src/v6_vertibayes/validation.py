@@ -21,6 +21,7 @@ from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork, Codes
 from fedbayes.bayes.small_counts import grouped, shown
 from fedbayes.bayes.tables import Counts, TableOracle
+from fedbayes.bayes.tallies import tenths
 from fedbayes.federation.errors import ArgumentError
 
 from .arguments import Fit
@@ -74,7 +75,7 @@ def _scores(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array, m
     confusion = np.zeros((classes, classes))
     np.add.at(confusion, (truth, predicted), weight)
     confidence = np.zeros((metrics.CALIBRATION_BINS, 2))
-    np.add.at(confidence, (metrics.tenths(probabilities.max(axis=1)), (predicted == truth).astype(int)), weight)
+    np.add.at(confidence, (tenths(probabilities.max(axis=1)), (predicted == truth).astype(int)), weight)
     losses = metrics.row_losses(truth, np.log(np.maximum(probabilities, TINY)))
     return {
         "auc": metrics.mean_auc(curves),

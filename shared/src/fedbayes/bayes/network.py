@@ -138,24 +138,6 @@ class BayesianNetwork:
             for position, (node, states) in enumerate(self.states.items())
         }
 
-    def row_log_likelihood(self, codes: Codes) -> Array:
-        """Return log P(row) of complete rows, shape (rows,); rows with missing values need a junction
-        tree.
-
-        Raises
-        ------
-        ValueError
-            A row has a missing value.
-        """
-        if (codes < 0).any():
-            raise ValueError("rows with missing values: use JunctionTree.log_likelihood")
-        total = np.zeros(len(codes))
-        with np.errstate(divide="ignore"):
-            for node in self.states:
-                index = tuple(codes[:, position] for position in self.family(node))
-                total += np.log(self.tables[node][index])
-        return total
-
     def log_likelihood(self, counts: Mapping[str, npt.ArrayLike]) -> float:
         """Return sum(counts * log table) over the families; 0 log 0 is 0."""
         return log_likelihood_of(self.tables, counts)

@@ -18,12 +18,10 @@ from dataclasses import dataclass
 
 from .checks import positive, probability
 from .gaussian import epsilon_of
-from .neighbors import check_neighbors
 
 __all__ = [
     "PrivacyLoss",
     "compose",
-    "parallel",
     "pure_to_rho",
     "rho_to_epsilon",
     "split",
@@ -83,12 +81,6 @@ def compose(losses: Iterable[PrivacyLoss], delta: float = 0.0) -> tuple[float, f
         return total, 0.0
     converted = rho_to_epsilon(math.fsum(pure_to_rho(event.epsilon or 0.0) for event in events), delta)
     return (total, 0.0) if total <= converted else (converted, delta)
-
-
-def parallel(epsilons: Sequence[float], neighbors: str) -> float:
-    """Return the epsilon of releases from disjoint sets of rows: the largest, or the sum of the two largest under replace_one."""
-    ordered = sorted(epsilons, reverse=True)
-    return math.fsum(ordered[:1] if check_neighbors(neighbors) == "add_remove" else ordered[:2])
 
 
 def pure_to_rho(epsilon: float) -> float:

@@ -26,18 +26,12 @@ from numpy.typing import ArrayLike, NDArray
 from .. import randomness
 from .checks import positive
 
-__all__ = ["NOISES", "cauchy_loss", "default_beta", "multiplier", "on_grid", "perturb", "student_loss"]
+__all__ = ["NOISES", "default_beta", "multiplier", "on_grid", "perturb", "student_loss"]
 
 NOISES: tuple[str, str] = ("cauchy", "student_t")
 _MARGIN_OF_BETA = 1e-8  # for rounding in S; see Floating point above
 _MARGIN_OF_SCALE = 1e-6  # for rounding in the value, and for the search of the multiplier
 _MARGIN_OF_EPSILON = 2.0**-22  # for the sampler
-
-
-def cauchy_loss(beta: float, k: float) -> float:
-    """Return the exact privacy loss of Cauchy noise of scale k * S with a beta-smooth S."""
-    losses = [math.acosh(math.cosh(b) + math.exp(-b) / (2.0 * k * k)) for b in (0.0, beta)]
-    return max(losses)
 
 
 def student_loss(beta: float, k: float, degrees_of_freedom: float) -> float:

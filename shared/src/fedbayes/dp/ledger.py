@@ -176,10 +176,6 @@ class Ledger:
             rows = self._debits(connection)
             return self._sum(rows, _time(connection, rows, clock.read()))
 
-    def remaining(self) -> Amount:
-        """Return what is left of the budget in the current period."""
-        return self._left(self.spent())
-
     def entries(self) -> list[Entry]:
         """Return every debit that was ever made, oldest first."""
         with self._file.reading() as connection:
@@ -188,13 +184,6 @@ class Ledger:
             columns = "session, round, request, epsilon, delta, queries, note, time"
             rows = connection.execute(f"SELECT {columns} FROM debits ORDER BY time, rowid").fetchall()
             return [Entry(*row) for row in rows]
-
-    def _left(self, spent: Amount) -> Amount:
-        return Amount(
-            max(0.0, self.budget.epsilon - spent.epsilon),
-            max(0.0, self.budget.delta - spent.delta),
-            max(0.0, self.budget.queries - spent.queries),
-        )
 
     def _refuse_excess(self, spent: Amount, cost: Amount) -> None:
         for name in ("epsilon", "delta", "queries"):

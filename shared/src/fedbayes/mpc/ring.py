@@ -14,11 +14,9 @@ RingArray: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 DTypes: TypeAlias = npt.DTypeLike
 
 RINGS = (np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.uint64))
-LIMB_BITS = 16  # products of two limbs, summed over 2^21 rows, are exact in float64
-EXACT_ROWS = 1 << 21
-"""A sum of this many products of two 16-bit limbs stays within the 53 bits of a float64."""
+LIMB_BITS = 16  # products of two limbs, summed over 2^21 rows, are exact in the 53 bits of a float64
 BLOCK_ROWS = 1 << 13
-"""Rows of one block of a matrix product: far below EXACT_ROWS, and small enough to bound the memory."""
+"""Rows of one block of a matrix product: far below 2^21, and small enough to bound the memory."""
 
 
 def check_ring(dtype: DTypes) -> np.dtype[Any]:
@@ -93,7 +91,7 @@ def _limbs(values: RingArray, count: int) -> list[npt.NDArray[np.float64] | None
 
 
 def _block_product(left: RingArray, right: RingArray, count: int) -> npt.NDArray[np.uint64]:
-    """Return left @ right modulo 2^64 for at most EXACT_ROWS inner rows, keeping the limbs below `count`."""
+    """Return left @ right modulo 2^64 for at most 2^21 inner rows, keeping the limbs below `count`."""
     total = np.zeros((left.shape[0], right.shape[1]), dtype=np.uint64)
     right_limbs = _limbs(right, count)
     for i, left_limb in enumerate(_limbs(left, count)):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fedbayes.bayes import metrics
 from fedbayes.bayes.schema import Column, Schema, SchemaError
 from fedbayes.bayes.small_counts import shown
+from fedbayes.bayes.tallies import SCORE_BINS, Tallies, joint_table, scored_classes, scores_of, tallies_of_joint, tally
 
 from .. import results
 from ..codec import Message
@@ -110,7 +111,7 @@ class Form:
     @property
     def bins(self) -> int:
         """Bins of scores."""
-        return (JOINT_SCORE_BINS if self.joint else NOISY_SCORE_BINS) if self.noisy else metrics.SCORE_BINS
+        return (JOINT_SCORE_BINS if self.joint else NOISY_SCORE_BINS) if self.noisy else SCORE_BINS
 
     @property
     def largest(self) -> float:
@@ -127,7 +128,7 @@ class Form:
         """Length of the vector."""
         if self.joint:
             return 2 * self.bins
-        return metrics.Tallies.size(self.classes, self.bins) + 1
+        return Tallies.size(self.classes, self.bins) + 1
 
     def check_size(self, kind: type[Exception]) -> None:
         """Raise an error if there are too many classes."""
@@ -137,7 +138,7 @@ class Form:
     def queries(self, truth: NDArray[Any], logs: NDArray[np.float64]) -> list[Query]:
         """Return the queries with what one row changes in each, for logarithms as `metrics.bounded_logs` leaves them."""
         if self.joint:
-            return [Query(metrics.joint_table(truth, logs, self.bins), nonnegative=True)]
+            return [Query(joint_table(truth, logs, self.bins), nonnegative=True)]
         return _queries(truth, logs, self)
 
     def narrower(self, noise: CountNoise) -> CountNoise:
@@ -155,16 +156,16 @@ class Form:
         if self.joint:
             queries, cells, rows = 1, vector.size, vector.sum()
         else:
-            before, cells = metrics.scored_classes(self.classes) * 2 * self.bins, self.classes**2
+            before, cells = scored_classes(self.classes) * 2 * self.bins, self.classes**2
             queries, rows = QUERIES, vector[before : before + cells].sum()
         deviation = noise.deviation(queries, 1.0, 1.0, cells, stations, True) * math.sqrt(cells)
         return deviation / max(float(rows), deviation)
 
-    def tallies(self, vector: NDArray[np.int64]) -> metrics.Tallies:
+    def tallies(self, vector: NDArray[np.int64]) -> Tallies:
         """Read the sum of the stations' vectors."""
         if self.joint:
-            return metrics.tallies_of_joint(vector.reshape(2, self.bins), self.largest)
-        return metrics.Tallies.from_flat(vector[:-1], float(vector[-1]) / self.loss_units, self.classes, self.bins)
+            return tallies_of_joint(vector.reshape(2, self.bins), self.largest)
+        return Tallies.from_flat(vector[:-1], float(vector[-1]) / self.loss_units, self.classes, self.bins)
 
 
 def tally_station(station: Station, request: EvaluateRequest, load: Loader[Classifier]) -> SumReply:
@@ -218,10 +219,10 @@ def _refuse_unknown(schema: Schema, label: Column, frame: Any, name: str) -> Non
 
 def _queries(truth: NDArray[Any], logs: NDArray[np.float64], form: Form) -> list[Query]:
     """Return the four queries of an evaluation with what one row changes in each, for logarithms as `metrics.bounded_logs` leaves them."""
-    tallies = metrics.tally(truth, logs, form.bins, form.largest)
+    tallies = tally(truth, logs, form.bins, form.largest)
     losses = metrics.row_losses(truth, logs, form.largest) * form.loss_units
     total = np.rint(losses).sum() if form.noisy else np.rint(losses.sum())  # with noise a row changes a whole number
-    curves = metrics.scored_classes(logs.shape[1])
+    curves = scored_classes(logs.shape[1])
     counts = (tallies.scores, tallies.confusion, tallies.confidence)
     scores, confusion, confidence = (np.rint(part).astype(np.int64) for part in counts)
     most = form.largest * form.loss_units
@@ -275,7 +276,7 @@ def evaluate_model(federation: Federation, asked: Scoring, load: Loader[Classifi
     vector = signed(summed, form.numbers)
     tallies, noise = form.tallies(vector), _accuracy_noise(federation, form, added, len(parties.stations), vector)
     minimum = 0 if added.promises else federation.minimum_count
-    scores = metrics.scores_of(tallies, minimum)
+    scores = scores_of(tallies, minimum)
     scores["n"] = round(scores["n"])
     if scores["n"] <= 0:
         raise DataProblem(_why_nobody(added))
