@@ -86,6 +86,7 @@ class Alone:
         queries: int = 0,
         once: Any = None,
         summed: bool = True,
+        relation: Any = None,
     ) -> Receipt:
         self.policy.check_release(epsilon, delta)
         self.charged.append((epsilon, delta))

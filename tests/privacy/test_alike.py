@@ -80,7 +80,8 @@ def people() -> dict[str, str | None]:
 
 
 def without_effect(request: Any) -> Any:
-    return replace(request, coefficients=[0.0] * len(request.coefficients))
+    none = [{**entry, "coefficient": 0.0} for entry in request.model["coefficients"]]
+    return replace(request, model={**request.model, "coefficients": none})
 
 
 def without_votes(request: Any) -> Any:
@@ -89,7 +90,7 @@ def without_votes(request: Any) -> Any:
 
 
 def another_network(request: Any) -> Any:
-    return replace(request, outline={**request.outline, "members": ["0" * 64 for _ in request.outline["members"]]})
+    return replace(request, outline={**request.outline, "members": []})
 
 
 def another_model(request: Any) -> Any:

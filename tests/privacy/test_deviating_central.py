@@ -335,7 +335,15 @@ VOTES: dict[str, tuple[Callable[[Any, int, int], Any], str]] = {
         lambda one, member, _: (
             replace(one, model={**one.model, "members": one.model["members"][1:]}) if member == 1 else one
         ),
-        "do not fit",
+        "not by all members of the ensemble",
+    ),
+    "a member left out alike for all": (
+        lambda one, *_: replace(one, model={**one.model, "members": one.model["members"][1:]}),
+        "not by all members of the ensemble",
+    ),
+    "a member twice": (
+        lambda one, *_: replace(one, model={**one.model, "members": [*one.model["members"], one.model["members"][0]]}),
+        "not by all members of the ensemble",
     ),
 }
 

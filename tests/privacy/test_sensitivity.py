@@ -183,7 +183,7 @@ def test_an_identifier_changes_no_query_by_more_than_its_bounded_rows(rows, most
     """All rows of `p` come or go; and the order of rows changes nothing."""
     domain = {"x": {"bounds": [-5, 5]}, "y": {"categories": ["a", "b"]}}
     columns = Columns("y", ["x"], domain, "clip", Unit("id", most))
-    plan = Plan(columns, {"x": 4}, "gaussian", "bounds", CountNoise("local", 1.0, rows=most), 1.0)
+    plan = Plan(columns, {"x": 4}, "gaussian", "bounds", CountNoise("local", 1.0, rows=most, id_column="id"), 1.0)
 
     def queries(people):
         frame = pd.DataFrame(people, columns=["id", "x", "y"]).astype({"id": object, "x": float, "y": object})
@@ -213,9 +213,9 @@ def test_what_is_kept_of_an_identifier_is_bounded_and_depends_on_its_own_rows_al
 
 def test_noise_for_other_units_than_are_read_is_no_request():
     columns = Columns("y", ["x"], {"x": {"bounds": [0, 1]}, "y": {"categories": ["a", "b"]}}, "clip", Unit("id", 3))
-    with pytest.raises(ValueError, match="rows of one unit"):
+    with pytest.raises(ValueError, match="for another unit"):
         Plan(columns, {"x": 4}, "histogram", "bounds", CountNoise("local", 1.0), 1.0)
-    with pytest.raises(ValueError, match="rows of one unit"):
+    with pytest.raises(ValueError, match="for another unit"):
         EvaluateRequest({}, "y", CountNoise("local", 1.0), Unit("id", 3))
 
 

@@ -30,7 +30,7 @@ class Memory:
         self.debits = []
         self.files = {}
 
-    def charge(self, epsilon, delta, note, once, summed):
+    def charge(self, epsilon, delta, note, once, summed, relation):
         if (once, epsilon, delta) not in self.debits:
             self.debits.append((once, epsilon, delta))
         return self.debits[-1]

@@ -30,7 +30,7 @@ class FakeStation:
         if not private and not self.policy.allow_non_private:
             raise PolicyError("private answers only")
 
-    def charge(self, epsilon, delta=0.0, note="", queries=0, once=None):
+    def charge(self, epsilon, delta=0.0, note="", queries=0, once=None, relation=None):
         self.charged.append((epsilon, delta))
         return Receipt(epsilon, delta)
 

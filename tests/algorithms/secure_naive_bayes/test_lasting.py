@@ -157,7 +157,7 @@ def test_a_round_that_runs_again_in_a_job_draws_no_second_noise(table):
     station = SimpleNamespace(
         policy=SimpleNamespace(minimum_count=5),
         arrays=lambda names, *texts: table[names],
-        charge=lambda epsilon, note, summed: charges.append(epsilon),
+        charge=lambda epsilon, note, summed, relation: charges.append(epsilon),
         keep=lambda name, **arrays: memory.setdefault(name, arrays),
         kept=lambda name: memory[name],
     )

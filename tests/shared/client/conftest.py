@@ -14,11 +14,13 @@ ALGORITHM = '''"""A toy: the sum of a column."""
 import time
 from dataclasses import dataclass
 import numpy as np
-from fedbayes.federation import Federation, Masked, Message, Preflight, Station, central, disclosure_settings, partial
+from fedbayes.federation import Federation, Masked, Message, Preflight, Relation, Station, central, disclosure_settings, partial
 from fedbayes.federation import partial_close, partial_open_channel, preflight, results
 from fedbayes.federation.declare import COLUMN, MODEL, ORGANIZATIONS, Arguments, argument
 
 __all__ = ["broken", "echo", "disclosure_settings", "fit", "partial_close", "partial_open_channel", "partial_sum", "preflight", "slow"]
+
+ROWS = Relation("add_remove")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Tell(Message):
 @partial
 def partial_sum(station: Station, request: Ask) -> Tell:
     frame = station.data([request.column])
-    station.charge(0.5, note="sum")
+    station.charge(0.5, note="sum", relation=ROWS)
     sums = np.array([len(frame), int(frame[request.column].sum())], dtype=np.int64)
     return Tell(masked=station.mask(station.exact(sums, "sum")))
 
@@ -55,7 +57,7 @@ class Echo(Arguments):
 @central
 def fit(federation: Federation, asked: Fit) -> dict:
     """Sum a column over all stations."""
-    ahead = Preflight(columns=(asked.column,), everywhere=True, functions=("partial_sum",), epsilon=0.5, queries=1)
+    ahead = Preflight(columns=(asked.column,), everywhere=True, functions=("partial_sum",), epsilon=0.5, queries=1, relation=ROWS)
     parties = federation.open_channel(asked.organizations, ahead)
     total = federation.secure_sum("partial_sum", Ask(column=asked.column), parties.stations, Tell)
     federation.warn("a toy")

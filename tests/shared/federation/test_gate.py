@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -22,10 +23,14 @@ from fedbayes.federation import (
     errors,
     partial,
 )
+from fedbayes.federation.codec import encode
 from fedbayes.federation.gate import Gate, Receipt, check_reply_class
+from fedbayes.federation.opening import Preflight, Relation
 from fedbayes.federation.policy import Policy
 from fedbayes.federation.uniform import is_uniform
 from fedbayes.randomness import secret_bytes
+
+ROWS = Relation("add_remove")
 
 MEMBERS = (1, 2, 3)
 
@@ -80,7 +85,13 @@ def station(**limits: Any) -> Station:
     made.policy, made.gate, made.participants, made.organization = Policy(**limits), Gate(), MEMBERS, 1
     made.manifest = SimpleNamespace(members=MEMBERS, stations=MEMBERS, models=(), algorithm="v6_toy")  # type: ignore[assignment]
     made.spent = {"epsilon": 0.0, "delta": 0.0, "queries": 0.0}
-    made.memory = SimpleNamespace(read=lambda name: None, once=lambda name, content: content)  # type: ignore[assignment]
+    told = json.dumps(encode(Preflight(epsilon=2.0, relation=ROWS))).encode()
+    made.memory = SimpleNamespace(  # type: ignore[assignment]
+        read=lambda name: told if name == "announced" else None,
+        once=lambda name, content: content,
+        note=lambda kind, content: None,
+        noted=lambda kind: [],
+    )
     made.round_name, made.function = "1:x", "partial_x"
     made.__dict__["dictionary"] = None
     made.__dict__["history"] = SimpleNamespace(check=lambda summed: None)
@@ -98,7 +109,7 @@ def reply_of(own: Station) -> Good:
     return Good(
         names=own.public(("a", "b")),
         total=own.exact(7, "n"),
-        noisy={"x": own.released(np.arange(3), own.charge(0.5))},
+        noisy={"x": own.released(np.arange(3), own.charge(0.5, relation=ROWS))},
         masked=own.mask(exact),
         letters={2: own.seal(2, b"x", "t")},
         sent=[own.broadcast([2, 3], b"x", "t")],
@@ -182,7 +193,7 @@ def test_only_what_was_charged_is_released() -> None:
         station().released(np.arange(3), Receipt(1.0, 0.0))
     own = station()
     with pytest.raises(errors.PolicyError, match="not charged"):
-        own.released(1, station().charge(1.0))
+        own.released(1, station().charge(1.0, relation=ROWS))
 
 
 @pytest.mark.parametrize("content", [np.arange(3), Exact(np.arange(3)), Released(np.arange(3)), Public(3)])
@@ -195,7 +206,7 @@ def test_without_a_manifest_nothing_but_metadata_and_noise_leaves() -> None:
     own = station()
     own.manifest = None
     own.public("x")
-    own.released(1, own.charge(1.0))
+    own.released(1, own.charge(1.0, relation=ROWS))
     for leave in (lambda: own.exact(1, "n"), lambda: own.share(b""), lambda: own.seal(2, b"", "t")):
         with pytest.raises(errors.MessageError, match="channel is not open"):
             leave()

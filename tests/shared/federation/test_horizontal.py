@@ -211,9 +211,9 @@ def test_noise_that_cannot_be_sampled_is_not_charged():
         def require_private(self, private):
             assert private
 
-        def charge(self, **cost):
+        def charge(self, epsilon, delta, **how):
             self.charges += 1
-            return Receipt(cost["epsilon"], cost["delta"])
+            return Receipt(epsilon, delta)
 
         def released(self, value, receipt):
             return Released(value)

@@ -10,8 +10,10 @@ from fedbayes.dp.laws import Change
 from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.installments import Installment, pay
+from fedbayes.federation.opening import Relation
 
 WEIGHTS = [2.0, 3.0, 1.0]
+RELATION = Relation("replace_one", "record")
 
 
 class Node:
@@ -20,7 +22,7 @@ class Node:
     def __init__(self):
         self.round_name, self.debits, self.queries, self._kept = "tables-1", {}, 0, {}
 
-    def charge(self, epsilon, delta=0.0, note="", queries=0, once=None, summed=True):
+    def charge(self, epsilon, delta=0.0, note="", queries=0, once=None, summed=True, *, relation=None):
         self.queries += queries
         self.debits.setdefault((once or self.round_name, epsilon, delta), note)
         return epsilon, delta
@@ -91,7 +93,7 @@ def test_the_whole_budget_is_debited_with_the_first_part_only():
     node = Node()
     for place in range(3):
         node.round_name = f"tables-{place}"
-        assert pay(node, Installment(1.0, 1e-6, WEIGHTS, [place]), "tables", 7) == (1.0, 1e-6)
+        assert pay(node, Installment(1.0, 1e-6, WEIGHTS, [place]), RELATION, "tables", 7) == (1.0, 1e-6)
     assert node.epsilons == [1.0]
     assert node.queries == 21
 
@@ -99,29 +101,29 @@ def test_the_whole_budget_is_debited_with_the_first_part_only():
 def test_a_part_is_spent_once_but_a_repeat_of_its_round_is_free():
     node = Node()
     part = Installment(1.0, 1e-6, WEIGHTS, [1])
-    pay(node, part, "tables")
-    pay(node, part, "tables")
+    pay(node, part, RELATION, "tables")
+    pay(node, part, RELATION, "tables")
     node.round_name = "tables-2"
     with pytest.raises(MessageError, match="spent"):
-        pay(node, part, "tables")
+        pay(node, part, RELATION, "tables")
     with pytest.raises(MessageError, match="spent"):
-        pay(node, Installment(1.0, 1e-6, WEIGHTS, [0, 1]), "tables")
+        pay(node, Installment(1.0, 1e-6, WEIGHTS, [0, 1]), RELATION, "tables")
     assert node.epsilons == [1.0]
 
 
 @pytest.mark.parametrize("other", [Installment(1.0, 1e-6, [2.0, 30.0, 1.0], [2]), Installment(2.0, 1e-6, WEIGHTS, [2])])
 def test_another_division_in_the_same_job_is_refused(other):
     node = Node()
-    pay(node, Installment(1.0, 1e-6, WEIGHTS, [0]), "tables")
+    pay(node, Installment(1.0, 1e-6, WEIGHTS, [0]), RELATION, "tables")
     node.round_name = "tables-2"
     with pytest.raises(MessageError, match="spent"):
-        pay(node, other, "tables")
+        pay(node, other, RELATION, "tables")
 
 
 def test_a_whole_budget_is_debited_with_every_round():
     node = Node()
     for name in ("tables-1", "tables-2"):
         node.round_name = name
-        pay(node, Installment(0.5), "tables", 2)
+        pay(node, Installment(0.5), RELATION, "tables", 2)
     assert node.epsilons == [0.5, 0.5]
     assert node.queries == 4

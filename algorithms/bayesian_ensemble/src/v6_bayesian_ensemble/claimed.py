@@ -23,9 +23,10 @@ def _content(station: Station, outline: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the outline of an ensemble that the manifest names (`manifest.outline_of`)."""
     check_claimed(station, outline)
     content = outline.get("model", outline)
-    if not isinstance(content, Mapping) or not isinstance(content.get("members"), list):
+    members = content.get("members") if isinstance(content, Mapping) else None
+    if not isinstance(members, list) or not all(isinstance(one, Mapping) for one in members):
         raise MessageError("the model of a request is no ensemble; the job stops")
-    return content
+    return dict(content)
 
 
 def check_votes(station: Station, outline: Mapping[str, Any], model: Ensemble) -> None:
@@ -34,13 +35,22 @@ def check_votes(station: Station, outline: Mapping[str, Any], model: Ensemble) -
     asked = {name: value for name, value in model.to_json().items() if name != "members"}
     if asked != {name: content.get(name, 0.0) for name in asked}:
         raise MessageError("the votes of a request are not those of the ensemble; the job stops")
-    for member in model.members:
-        if station.organization in member.stations:
-            _check_member(content, member.given)
+    own = [member.given for member in model.members if station.organization in member.stations]
+    for given in own:
+        _check_member(content, given)
+    if len(own) != len({digest_of(given) for given in own}) or len(own) != _number_of_own(station, content):
+        raise MessageError("the votes of a request are not by all members of the ensemble that can vote; the job stops")
+
+
+def _number_of_own(station: Station, content: Mapping[str, Any]) -> int:
+    """Return of how many members this station is a part whose organizations all hold data in the job, by the manifest."""
+    present = {str(one) for one in station.require_members().stations}
+    named = [set(map(str, member["stations"])) for member in content["members"]]
+    return sum(str(station.organization) in stations <= present for stations in named)
 
 
 def _check_member(content: Mapping[str, Any], entry: Any) -> None:
-    if digest_of(entry) not in content["members"]:
+    if digest_of(entry) not in {member["digest"] for member in content["members"]}:
         raise MessageError("a member of a request is not one of the ensemble; the job stops")
 
 

@@ -197,7 +197,7 @@ class Fit(Target, Budget, Units, Members):
     @property
     def settings(self) -> Settings:
         """How the weights are learned."""
-        exact = CountNoise("none", 0.0, 0.0, self.neighbors, self.honest_fraction, self.whom.rows)
+        exact = CountNoise("none", 0.0, 0.0, self.neighbors, self.honest_fraction, self.whom.rows, self.whom.id_column)
         return Settings(
             rounds=self.steps,
             local_iterations=self.local_iterations,

@@ -188,4 +188,4 @@ def partial_evaluate(station: Station, request: EvaluateRequest) -> SumReply:
 
     **Reveals** to central the sums over all stations. **Assumes** that at least two stations do not collude with central.
     """
-    return tally_station(station, request, loader(request.noise.private))
+    return tally_station(station, request, loader(request.noise.private), in_fit=True, beside="personal_iterations")

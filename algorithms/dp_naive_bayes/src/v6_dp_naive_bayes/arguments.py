@@ -202,7 +202,7 @@ def before_fit(
     asked: list[str], noise: CountNoise, unit: Unit, sensitivity: str, outside: Any, aggregation: str
 ) -> Preflight:
     """Return what every station checks before anything is spent; `asked` are the columns that are known by then."""
-    debited = noise if sensitivity == "bounds" else CountNoise(rows=noise.rows)
+    debited = noise if sensitivity == "bounds" else CountNoise(rows=noise.rows, id_column=noise.id_column)
     private = debited.promises and outside == "clip"
     functions = ["partial_gossip" if aggregation == "gossip" else "partial_statistics"]
     return preflight(asked, functions, debited, private, unit)

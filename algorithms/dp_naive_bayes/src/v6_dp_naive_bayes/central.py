@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
@@ -69,7 +70,8 @@ def update(federation: Federation, asked: Update) -> dict[str, Any]:
     joining = set(federation.resolve(asked.organizations))
     named = [*plan.columns.features, plan.columns.label]
     first = before_fit(named, plan.noise, asked.whom, "bounds", asked.outside, "sum")
-    parties = federation.open_channel(None if local else asked.organizations, None if local else first)
+    asking = None if local else asked.organizations
+    parties = federation.open_channel(asking, replace(first, concerned=tuple(sorted(joining))))
     stations = tuple(member for member in parties.stations if member in joining)
     joined = collect_sum(federation, stations, plan, "sum")
     return update_result(federation, before, add(before, joined), plan, stations)

@@ -49,7 +49,7 @@ def partial_gossip(station: Station, request: GossipRequest) -> GossipReply:
     """
     before = f"gossip-{request.step - 1}"
     noise = request.plan.noise
-    receipt = station.charge(noise.epsilon, noise.delta, NOTE, once=one_budget(station))
+    receipt = station.charge(noise.epsilon, noise.delta, NOTE, once=one_budget(station), relation=noise.relation)
     vector = station.kept(before)["vector"] if request.step else _noisy(station, request.plan)
     for sender, letter in request.received.items():
         payload = station.unseal(sender, letter, before)

@@ -39,7 +39,15 @@ def count(federation: Federation, asked: Count) -> dict[str, Any]:
     check_known(federation.dictionary, tests)
     columns = [test.column for test in tests]
     published_rounds = ("partial_chain_open", "partial_chain_sum") if thesis else ()
-    preflight = preflight_of(columns, asked.identifier, epsilon, 1 + thesis, published_rounds)
+    preflight = preflight_of(
+        columns,
+        asked.identifier,
+        epsilon,
+        1 + thesis,
+        published_rounds,
+        asked.neighbors,
+        asked.honest_fraction,
+    )
     engine = open_question(federation, "condition", columns, asked, tests, epsilon, preflight, asked.neighbors)
     if thesis:
         check_chain(engine)
@@ -203,7 +211,8 @@ def _safe_gains(
 
 
 def _tables(federation: Federation, names: list[str], asked: Tables, joint: bool = True) -> SecureTables:
-    preflight = preflight_of(names, asked.identifier, asked.epsilon, 1 if joint else len(names) - 1)
+    questions, told = 1 if joint else len(names) - 1, (asked.neighbors, asked.honest_fraction)
+    preflight = preflight_of(names, asked.identifier, asked.epsilon, questions, (), *told)
     parties = open_parties(federation, asked.organizations, asked.helper, preflight)
     setup = setup_of(
         federation,

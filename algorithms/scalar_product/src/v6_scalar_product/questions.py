@@ -11,7 +11,8 @@ import numpy.typing as npt
 from fedbayes.bayes.dictionary import Dictionary
 from fedbayes.bayes.encoding import canonical_text, meant_texts
 from fedbayes.dp import promise
-from fedbayes.federation import Federation, Preflight, results
+from fedbayes.dp.shares import HONEST_FRACTION
+from fedbayes.federation import Federation, Preflight, Relation, results
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.loudness import loud_cells
@@ -102,7 +103,13 @@ def ask_privacy(epsilon: float | None = None) -> Callable[[Setup, int], dict[str
 
 
 def preflight_of(
-    columns: Sequence[str], id_column: str, epsilon: float | None, questions: int, extra: Sequence[str] = ()
+    columns: Sequence[str],
+    id_column: str,
+    epsilon: float | None,
+    questions: int,
+    extra: Sequence[str] = (),
+    neighbors: str = REPLACE_ONE,
+    honest_fraction: float = HONEST_FRACTION,
 ) -> Preflight:
     """Return what a question will ask of the stations, which they check before anything is spent.
 
@@ -118,6 +125,10 @@ def preflight_of(
         Tables that count for `maximum_queries`.
     extra : sequence of str
         Remote functions beyond the library's.
+    neighbors : str
+        Whom noise is for.
+    honest_fraction : float
+        Part of the stations whose shares of noise are counted on.
     """
     named = tuple(dict.fromkeys([*([id_column] if id_column else []), *columns]))
     return Preflight(
@@ -126,6 +137,8 @@ def preflight_of(
         epsilon=epsilon or 0.0,
         queries=questions,
         private=promise.covers(epsilon),
+        relation=None if epsilon is None else Relation(neighbors, "record"),
+        honest_fraction=0.0 if epsilon is None else honest_fraction,
     )
 
 

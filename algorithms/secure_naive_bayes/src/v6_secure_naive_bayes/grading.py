@@ -21,6 +21,7 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import SchemaError
 from fedbayes.bayes.tallies import Tallies, score_bins, scored_classes, tenths
 from fedbayes.federation import Station, partial
+from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, PlacementError, ThresholdError
 from fedbayes.federation.gate import Exact, Sealed
 from fedbayes.federation.horizontal import SumReply, schema_errors
@@ -97,6 +98,7 @@ def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
     order everywhere.
     """
     plan = request.plan
+    check_claimed(station, request.model)
     _check_plan(station, plan)
     masks = np.zeros(plan.rows, dtype=np.uint64)
     openings: dict[int, Sealed] = {}
@@ -189,6 +191,7 @@ def partial_grades(station: Station, request: GradesRequest) -> SumReply:
     **Assumes** what `partial_scores` does, and that two stations do not collude with central.
     """
     plan, model = request.plan, _model(request.model)
+    check_claimed(station, request.model)
     _check_plan(station, plan)
     if sorted(station.participants) != sorted(plan.owners):
         raise MessageError("the participants of the round are not the stations of the plan")

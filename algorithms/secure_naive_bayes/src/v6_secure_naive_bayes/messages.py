@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.dp import promise
-from fedbayes.federation import Message
+from fedbayes.federation import Message, Relation
 from fedbayes.federation.arrays import check_array
 from fedbayes.federation.gate import Exact, Public, Released, Sealed, Share
 from fedbayes.federation.horizontal import Columns
@@ -17,6 +17,8 @@ from fedbayes.federation.horizontal import Columns
 KINDS = ("polya", "diluted_geometric", "published", "none")
 UNITS = ("record", "party", "identifier")
 TABLES = ("fresh", "kept", "renewed")
+OF_TABLES = Relation("add_remove", "record")
+"""Whom noise in tables of vertically split records is for."""
 MOST_QUERIES = 10_000  # records of one task; each takes a ciphertext a class
 
 
@@ -44,6 +46,11 @@ class Noise(Message):
     honest_fraction: float
     unit: str
     maximum_records: int
+
+    def relation(self, id_column: str | None) -> Relation:
+        """Return whom the noise is for, as it is announced and charged."""
+        unit = "row" if self.unit == "record" else self.unit
+        return Relation("add_remove", unit, self.maximum_records or 1, id_column)
 
     @property
     def private(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from fedbayes.dp import promise
@@ -11,13 +12,13 @@ from fedbayes.federation.horizontal import ROW, Unit
 
 from . import model
 from .membership import Membership
-from .messages import Noise
+from .messages import OF_TABLES, Noise
 
 
 def before_fit(noise: Noise, columns: list[str], whom: Unit = ROW) -> Preflight:
     """Return what a horizontal fit says of itself before anything is spent; what it debits is known once all features are named."""
     known = noise.kind != "published" or len(columns) > 1
-    epsilon, delta = model.charge(noise, len(columns) - 1) if known else (noise.epsilon, noise.delta)
+    epsilon, delta = model.charge(noise, len(columns) - 1 if known else 0)
     return Preflight(
         columns=tuple(whom.columns(columns)),
         everywhere=True,
@@ -27,20 +28,30 @@ def before_fit(noise: Noise, columns: list[str], whom: Unit = ROW) -> Preflight:
         delta=delta,
         queries=int(noise.kind == "none"),
         private=noise.private and promise.holds(epsilon, delta),
+        relation=None if noise.kind == "none" else noise.relation(whom.id_column),
+        honest_fraction=0.0 if noise.kind == "none" else noise.honest_fraction,
+        most=(0.0, 0.0) if known else (math.inf, 1.0),
     )
 
 
 def before_vertical_fit(noise: Noise, columns: list[str]) -> Preflight:
     """Return what a vertical fit says of itself; how much of the budget a station spends depends on which features it holds."""
     private = noise.private and promise.holds(noise.epsilon)
-    return Preflight(columns=tuple(columns), functions=("partial_features", "partial_tables"), private=private)
+    functions, spent = ("partial_features", "partial_tables"), (noise.epsilon, 0.0)
+    return Preflight(tuple(columns), functions=functions, private=private, relation=OF_TABLES, most=spent)
 
 
 def before_classify(epsilon: float, columns: list[str]) -> Preflight:
     """Return what a classification says of itself before anything is spent."""
     functions = ("partial_features", "partial_tables", "partial_factors")
-    private = promise.holds(epsilon)
-    return Preflight(columns=tuple(columns), functions=functions, private=private, single_records=True)
+    return Preflight(
+        columns=tuple(columns),
+        functions=functions,
+        private=promise.holds(epsilon),
+        single_records=True,
+        relation=OF_TABLES,
+        most=(epsilon, 0.0),
+    )
 
 
 def check_membership(federation: Federation, data: Any, stations: tuple[int, ...] | None = None) -> Membership:

@@ -25,6 +25,7 @@ from . import grading, lasting, model
 from .horizontal import packing_of
 from .keying import deal, encryption_label, station_exponent
 from .messages import (
+    OF_TABLES,
     CipherReply,
     ConfirmRequest,
     CountsRequest,
@@ -40,6 +41,7 @@ from .messages import (
 
 KEPT = "noisy tables"
 DRAWN = "drawn tables"
+CHARGED = "numbers of tables that were charged when they were made"
 
 
 @partial
@@ -69,7 +71,8 @@ def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
     if request.noise.kind != "none":
         draw = partial_of(noise_shares, request.noise, request.uses, len(request.columns.features), len(counts))
         draw()  # what cannot be sampled is not charged
-        receipt = station.charge(epsilon=epsilon, delta=delta, note="encrypted tables of counts")
+        relation = request.noise.relation(request.columns.unit.id_column)
+        receipt = station.charge(epsilon, delta, note="encrypted tables of counts", relation=relation)
         counts = counts + draw()
     packing = packing_of(request.noise, request.columns, request.bins, len(station.participants), modulus)
     label = encryption_label(station.round_name, request.columns, request.bins, request.noise)
@@ -203,7 +206,7 @@ def _as_it_may_leave(
         return None
     if request.epsilon == 0:
         return station.exact(values, "exact tables of vertically split records", summed=False)
-    return station.released(values, station.charge(0.0, 0.0, "numbers of tables that were charged when they were made"))
+    return station.released(values, station.charge(0.0, 0.0, CHARGED, relation=None))
 
 
 def _check_organizations(station: Station) -> None:
@@ -224,7 +227,8 @@ def _drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDA
     released = np.concatenate([*parts, *(table.ravel() for table in tables)])
     if request.epsilon > 0:
         count = len(tables) + request.classes
-        station.charge(epsilon=count * request.epsilon, note="noisy tables of vertically split records", summed=False)
+        note = "noisy tables of vertically split records"
+        station.charge(count * request.epsilon, note=note, summed=False, relation=OF_TABLES)
         released = _full_noise(released, request.epsilon)
     shapes = np.array([table.shape for table in tables], dtype=np.int64)
     station.keep(DRAWN, released=released, shapes=shapes, made=np.array(lasting.today()))
@@ -274,7 +278,7 @@ def partial_factors(station: Station, request: FactorsRequest) -> CipherReply:
             "the product of counts does not fit in the modulus; give fewer features, or raise modulus_bits "
             '(above 3072 with keys="dealer")'
         ) from None
-    receipt = station.charge(0.0, 0.0, "products of tables that were charged when they were made")
+    receipt = station.charge(0.0, 0.0, CHARGED, relation=None)
     return _ciphers(station, station.released(b"".join(sent), receipt))
 
 

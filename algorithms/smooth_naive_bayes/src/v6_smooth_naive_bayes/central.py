@@ -41,7 +41,13 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     """
     settings, whom = asked.settings, asked.whom
     label, features, domain = asked.label, asked.features, asked.domain
-    noise_of_all = CountNoise("local" if settings.noisy else "none", settings.epsilon, rows=whom.rows)
+    noise_of_all = CountNoise(
+        "local" if settings.noisy else "none",
+        settings.epsilon,
+        neighbors=settings.neighbors,
+        rows=whom.rows,
+        id_column=whom.id_column,
+    )
     named = asked_columns(label, features, domain, whom)
     before = preflight(named, ["partial_release"], noise_of_all, settings.private, whom)
     parties = federation.open_channel(asked.organizations, before)

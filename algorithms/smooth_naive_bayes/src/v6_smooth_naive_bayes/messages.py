@@ -76,7 +76,7 @@ class ReleaseRequest(Message):
 
     def __post_init__(self) -> None:
         if self.settings.rows != self.columns.unit.rows:
-            raise ValueError("the noise is for another number of rows of one unit than are used")
+            raise ValueError("the noise is for another unit, or another number of rows of one, than are used")
 
 
 @dataclass(frozen=True, slots=True)

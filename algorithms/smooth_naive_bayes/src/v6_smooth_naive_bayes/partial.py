@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.federation import Station, partial
+from fedbayes.federation import Relation, Station, partial
 from fedbayes.federation.horizontal import EvaluateRequest, SumReply, tally_station
 
 from .messages import ReleaseReply, ReleaseRequest
@@ -28,7 +28,8 @@ def partial_release(station: Station, request: ReleaseRequest) -> ReleaseReply:
     summary = summarise(release, encoded)
     if not settings.noisy:
         return ReleaseReply(station.exact(perturb(summary, release), "counts and moments as published"))
-    receipt = station.charge(epsilon=settings.epsilon, note="smooth_naive_bayes: counts and moments")
+    relation = Relation(settings.neighbors, columns.unit.name, settings.rows, columns.unit.id_column)
+    receipt = station.charge(settings.epsilon, note="smooth_naive_bayes: counts and moments", relation=relation)
     return ReleaseReply(station.released(perturb(summary, release), receipt))
 
 

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from fedbayes.dp.laws import Change
-from fedbayes.federation import Message
+from fedbayes.federation import Message, Relation
 from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.gate import Exact, Masked, Public, Sealed
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.vertical.messages import Delivery, Setup
+
+BY_ROWS = Relation("add_remove")
+"""Whom noise in the tables of whole records is for."""
 
 
 def change_of(tables: int, cells: int) -> Change:

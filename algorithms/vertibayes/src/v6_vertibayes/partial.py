@@ -21,7 +21,7 @@ from fedbayes.federation.vertical.record_shares import score_share, scored_once,
 from fedbayes.federation.vertical.replication import workspace_of
 from fedbayes.federation.vertical.workspace import Workspace
 
-from .messages import CountsReply, CountsRequest, ScoresRequest, TallyReply, TallyRequest
+from .messages import BY_ROWS, CountsReply, CountsRequest, ScoresRequest, TallyReply, TallyRequest
 from .prediction import Model, weighted
 
 
@@ -73,7 +73,7 @@ def _leaving(
     parties, honest = len(station.participants), request.honest_fraction
     change = request.change(values.size)
     request.noise.shares(0, change, parties, honest)  # what cannot be sampled is not charged
-    receipt = pay(station, request.noise, note="tables, add_remove", queries=len(request.tables))
+    receipt = pay(station, request.noise, BY_ROWS, note="tables, add_remove", queries=len(request.tables))
     noisy = values + request.noise.shares(values.shape, change, parties, honest)
     return station.released(noisy.astype(np.int64).view(np.uint64), receipt)
 

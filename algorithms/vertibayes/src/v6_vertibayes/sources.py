@@ -12,7 +12,7 @@ import numpy as np
 from fedbayes.bayes.tables import Counts
 from fedbayes.bayes.variable import Variable
 from fedbayes.dp.shares import HONEST_FRACTION
-from fedbayes.federation import Federation, Parties, Preflight
+from fedbayes.federation import Federation, Parties, Preflight, Relation
 from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.installments import Installment
@@ -25,7 +25,7 @@ from fedbayes.federation.vertical.states import check_cells, check_public, publi
 from fedbayes.mpc.ring import lift
 
 from .budget import Budget
-from .messages import CountsReply, CountsRequest
+from .messages import BY_ROWS, CountsReply, CountsRequest
 
 Tables = Sequence[tuple[str, ...]]
 """The columns of every table that is asked for."""
@@ -90,6 +90,12 @@ class Question:
             delta=self.budget.delta,
             queries=len(self.columns),
             private=self.budget.covered,
+            relation=None
+            if self.budget.epsilon is None
+            else BY_ROWS
+            if by_rows
+            else Relation(self.neighbors, "record"),
+            honest_fraction=0.0 if self.budget.epsilon is None else HONEST_FRACTION,
         )
 
 

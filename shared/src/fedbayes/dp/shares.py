@@ -83,7 +83,7 @@ def honest_parties(parties: int, honest_fraction: float) -> int:
         raise ValueError("honest_fraction: give a number in (0, 1]")
     if parties > 1 and honest_fraction > _most.get():
         raise UntrustedFraction(
-            "honest_fraction: more stations are counted on than the job's manifest says; the job stops"
+            "honest_fraction: more stations are counted on than the job's manifest says, or this node allows; the job stops"
         )
     return max(1, min(math.floor(honest_fraction * parties + 1e-9), parties - 1))
 

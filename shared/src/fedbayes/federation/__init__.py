@@ -5,7 +5,7 @@ from .codec import Message
 from .decorators import central, partial
 from .gate import Broadcast, Exact, Masked, Public, Released, Sealed, Share
 from .looking import describe, partial_describe
-from .opening import Parties, Preflight
+from .opening import Parties, Preflight, Relation
 from .rounds import Federation
 from .settings import disclosure_settings, partial_close, partial_open_channel
 from .station import Station
@@ -19,6 +19,7 @@ __all__ = [
     "Parties",
     "Preflight",
     "Public",
+    "Relation",
     "Released",
     "Sealed",
     "Share",

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..dp import shares
 from ..mpc.relay import fingerprint, is_signed
-from . import dictionaries, peers, platform
+from . import announced, dictionaries, peers, platform
 from .codec import decode, encode
 from .envelope import Request
 from .errors import MessageError, PolicyError
 from .manifest import Manifest, ModelClaim, model_digest
+from .policy import Policy
 
 if TYPE_CHECKING:
     from .member import Member
@@ -82,6 +83,7 @@ def _check_new(
             "the manifest gives this organization another part than it has: it holds data or it does not; the job stops"
         )
     dictionaries.check_agreed(station.memory, manifest)
+    announced.check_agreed(station.memory, manifest)
     manifest.check_cards()
     listed = manifest.names if run.mock else platform.organizations()
     if any(listed.get(member) != name for member, name in manifest.names.items()):
@@ -97,12 +99,12 @@ def _check_new(
     peers.believe(station.policy, marks, {name: number for number, name in listed.items()})
     folder = station.policy.folder()
     if folder is not None:
-        peers.keep_manifest(folder, manifest)
+        peers.keep_manifest(folder, manifest, announced.kept(station.memory))
 
 
 @contextmanager
-def as_agreed(manifest: Manifest | None) -> Iterator[None]:
-    """Hold what a station draws in a round to the job's manifest: no noise counts on more stations than that says.
+def as_agreed(manifest: Manifest | None, policy: Policy) -> Iterator[None]:
+    """Hold what a station draws in a round to the job's manifest and the node's limit: no noise counts on more stations than they say.
 
     Raises
     ------
@@ -110,18 +112,20 @@ def as_agreed(manifest: Manifest | None) -> Iterator[None]:
         If some would, whatever the method and the law.
     """
     try:
-        with shares.trusting_at_most(shares.HONEST_FRACTION if manifest is None else manifest.honest_fraction):
+        agreed = shares.HONEST_FRACTION if manifest is None else manifest.honest_fraction
+        most = agreed if policy.maximum_honest_fraction is None else min(agreed, policy.maximum_honest_fraction)
+        with shares.trusting_at_most(most):
             yield
     except shares.UntrustedFraction as problem:
         raise MessageError(str(problem)) from None
 
 
-def check_claimed(station: Member, model: Mapping[str, Any]) -> None:
+def check_claimed(station: Member, *models: Mapping[str, Any]) -> None:
     """Raise `MessageError` unless a model of a request, or its outline, is one that the researcher gave: a claim of the manifest, by which its seal is
-    checked.
+    checked. Of several forms of the model one is enough.
     """
     claims = () if station.manifest is None else station.manifest.models
-    if model_digest(model) not in {claim.digest for claim in claims}:
+    if not {model_digest(model) for model in models} & {claim.digest for claim in claims}:
         raise MessageError("the model of a request is none that the job's manifest names; the job stops")
 
 

@@ -98,6 +98,7 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
     wrapper.wrapped_in_algorithm_client_decorator = True  # type: ignore[attr-defined]
     wrapper.wrapped_in_data_decorator = True  # type: ignore[attr-defined]
     wrapper.fedbayes_remote = "partial"  # type: ignore[attr-defined]
+    wrapper.fedbayes_request = _request_class(function)  # type: ignore[attr-defined]
     del wrapper.__wrapped__
     return wrapper
 
@@ -121,7 +122,7 @@ def _answer(function: Callable[..., Any], visit: _Visit, mock_data: Any) -> dict
         station = Station(visit.run, visit.origin, memory, request, mock_data)
         station.bind(visit.question_digest)
         asked = decode(_request_class(function), visit.body)
-        with arrival.as_agreed(station.manifest):
+        with arrival.as_agreed(station.manifest, station.policy):
             reply = function(station, asked)
         station.gate.check(reply)
         content = {"reply": encode(reply, raw=True), "spent": station.spent, "token": arrival.token_of(station)}

@@ -21,6 +21,7 @@ from .codec import Message
 from .errors import MessageError, sampling_errors
 from .gate import Receipt
 from .once import is_first
+from .opening import Relation
 from .station import Station
 
 MOST_PARTS = 1000
@@ -99,7 +100,9 @@ class Installment(Message):
         return self.law.width(change, self.parts, honest)
 
 
-def pay(station: Station, installment: Installment, note: str, queries: int = 0, summed: bool = True) -> Receipt:
+def pay(
+    station: Station, installment: Installment, relation: Relation, note: str, queries: int = 0, summed: bool = True
+) -> Receipt:
     """Debit the node's ledger for a round before anything is sampled: for all of the budget, once in the job.
 
     Parameters
@@ -108,6 +111,8 @@ def pay(station: Station, installment: Installment, note: str, queries: int = 0,
         Who answers.
     installment : Installment
         What the round spends.
+    relation : Relation
+        Whom the noise is for.
     note : str
         What for, in the ledger.
     queries : int
@@ -124,10 +129,11 @@ def pay(station: Station, installment: Installment, note: str, queries: int = 0,
     """
     epsilon, delta = installment.epsilon, installment.delta
     if installment.whole:
-        return station.charge(epsilon, delta, note=note, queries=queries, summed=summed)
+        return station.charge(epsilon, delta, note=note, queries=queries, summed=summed, relation=relation)
     if queries:
-        station.charge(0.0, 0.0, note=note, queries=queries, summed=summed)
-    receipt = station.charge(epsilon, delta, note=note, once=one_budget(station), summed=summed)
+        station.charge(0.0, 0.0, note=note, queries=queries, summed=summed, relation=None)
+    budget = one_budget(station)
+    receipt = station.charge(epsilon, delta, note=note, once=budget, summed=summed, relation=relation)
     division = f"{epsilon!r}|{delta!r}|{installment.weights!r}"
     unspent = is_first(station, "budget|division", division)
     for part in installment.places:

@@ -19,6 +19,8 @@ from .errors import MessageError
 
 SIGNATURE_BYTES = 64  # of Ed25519
 ROLES = ("station", "helper")
+_WHOLE = "digest"
+"""In an outline: the digest of all of the model, or of all of a member."""
 
 
 def text_of(*parts: Any) -> bytes:
@@ -32,13 +34,33 @@ def digest_of(value: Any) -> str:
 
 
 def outline_of(model: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a model with the digests of its members in their place, if it has any: by this, one member can be shown without the others."""
+    """Return what of a model every station may see, with digests of the rest: by this, a station knows a part of it without the others.
+
+    Of an ensemble a member is its organizations and its digest, of linear predictors the coefficients and what they are of stay; other models are
+    their own outline, and so is an outline.
+    """
     if isinstance(model.get("model"), Mapping):
         return {**model, "model": outline_of(model["model"])}
-    members = model.get("members")
-    if not isinstance(members, list):
-        return dict(model)
-    return {**model, "members": [one if isinstance(one, str) else digest_of(one) for one in members]}
+    members, coefficients = model.get("members"), model.get("coefficients")
+    if isinstance(members, list):
+        return {**model, "members": [_member_outline(one) for one in members]}
+    if isinstance(coefficients, list) and _WHOLE not in model:
+        shown = {name: model[name] for name in ("features", "formula", "levels") if name in model}
+        return {**shown, "coefficients": [_coefficient_outline(one) for one in coefficients], _WHOLE: digest_of(model)}
+    return dict(model)
+
+
+def _member_outline(member: Any) -> Any:
+    if not isinstance(member, Mapping) or set(member) == {"stations", _WHOLE}:
+        return member
+    stations = member.get("stations")
+    return {"stations": sorted(stations) if isinstance(stations, Mapping) else [], _WHOLE: digest_of(member)}
+
+
+def _coefficient_outline(entry: Any) -> Any:
+    if not isinstance(entry, Mapping):
+        return entry
+    return {name: entry[name] for name in ("feature", "category", "coefficient") if name in entry}
 
 
 def model_digest(model: Mapping[str, Any]) -> str:
@@ -148,6 +170,8 @@ class Manifest(Message):
         The models among the arguments.
     dictionary : str
         Digest of the study's data dictionary that stations apply; empty without one.
+    announced : str
+        Digest of what the job announced to every station before its first answer (`announced`); empty if nothing.
     honest_fraction : float
         Part of the stations whose shares of noise are counted on: no round may count on more.
     """
@@ -163,6 +187,7 @@ class Manifest(Message):
     cards: dict[int, Card]
     models: tuple[ModelClaim, ...] = ()
     dictionary: str = ""
+    announced: str = ""
     honest_fraction: float = HONEST_FRACTION
 
     def __post_init__(self) -> None:

@@ -7,14 +7,43 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..dp.neighbors import NEIGHBORS, OF_RECORDS
 from .codec import Message
 from .gate import Public
 from .manifest import Card, ModelClaim
 
+UNITS = ("row", "identifier", "party", "record")
+
+
+@dataclass(frozen=True, slots=True)
+class Relation(Message):
+    """Which tables are neighbours, so whom a promise is for; `Station.charge` holds every release to the one that the job announced.
+
+    Attributes
+    ----------
+    neighbors : str
+        One of `dp.neighbors.NEIGHBORS` or `dp.neighbors.OF_RECORDS`.
+    unit : str
+        What neighbours differ in: a ``row``, all rows of an ``identifier``, all of a ``party``, or a ``record`` whose columns are spread over stations.
+    rows : int
+        Most rows of a unit that a station uses.
+    id_column : str or None
+        The column of identifiers.
+    """
+
+    neighbors: str
+    unit: str = "row"
+    rows: int = 1
+    id_column: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.neighbors not in (*NEIGHBORS, *OF_RECORDS) or self.unit not in UNITS or self.rows < 1:
+            raise ValueError("the relation of neighbours is none that is known")
+
 
 @dataclass(frozen=True, slots=True)
 class Preflight(Message):
-    """What a task will ask of every station, as far as this is known before any table is read.
+    """What a task will ask of every station, as far as this is known before any table is read. Stations hold it to that (`announced`).
 
     Attributes
     ----------
@@ -36,6 +65,14 @@ class Preflight(Message):
         Columns that the task's own formulae use; a station that has one of them must allow formulae.
     summed : bool
         Whether answers are sums over the stations' rows, which stations compare with the sums that they have answered before (`answered`).
+    relation : Relation or None
+        Whom the noise of every release is for; None where nothing is debited.
+    honest_fraction : float
+        Part of the stations whose shares of noise are counted on; 0 where there are no shares.
+    most : tuple of float
+        Most (epsilon, delta) that a station may debit, where this is more than `epsilon` and `delta` because it depends on what a station holds.
+    concerned : tuple of int
+        The organizations of which anything is asked, where others get keys too; empty: all.
     """
 
     columns: tuple[str, ...] = ()
@@ -48,11 +85,22 @@ class Preflight(Message):
     single_records: bool = False
     derived_from: tuple[str, ...] = ()
     summed: bool = False
+    relation: Relation | None = None
+    honest_fraction: float = 0.0
+    most: tuple[float, float] = (0.0, 0.0)
+    concerned: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         costs = (self.epsilon, self.delta, float(self.queries))
         if not all(math.isfinite(cost) and cost >= 0 for cost in costs):
             raise ValueError("costs must be finite and at least 0")
+        if not (0.0 <= self.honest_fraction <= 1.0 and all(most >= 0.0 for most in self.most)):
+            raise ValueError("honest_fraction must be in [0, 1], and the most that may be debited at least 0")
+
+    @property
+    def bound(self) -> tuple[float, float]:
+        """Most (epsilon, delta) that a station may debit in the whole job."""
+        return max(self.epsilon, self.most[0]), max(self.delta, self.most[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,18 @@ from pathlib import Path
 from typing import Any
 
 from ..mpc.relay import SigningPair, fingerprint
+from .codec import encode
 from .errors import PolicyError
 from .manifest import Manifest
+from .opening import Preflight
 from .policy import Policy
 from .secrets import once
 
 IDENTITY_FILE = "fedbayes-identity"
 PEERS_FILE = "fedbayes-peers.json"
 MANIFESTS_FILE = "fedbayes-manifests.jsonl"
+NOTED = ("private", "relation", "epsilon", "delta", "most", "queries", "single_records")
+"""What is noted of an announcement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +214,8 @@ def marks_of(manifest: Manifest, own: int) -> dict[str, str]:
     }
 
 
-def keep_manifest(folder: Path, manifest: Manifest) -> None:
-    """Note a job's manifest beside the ledger: date, hash, question, participants with roles."""
+def keep_manifest(folder: Path, manifest: Manifest, preflight: Preflight | None) -> None:
+    """Note a job's manifest beside the ledger: date, hash, question, what was announced of its privacy, participants with roles."""
     line: dict[str, Any] = {
         "date": _now(),
         "hash": manifest.hash,
@@ -220,6 +224,8 @@ def keep_manifest(folder: Path, manifest: Manifest) -> None:
         "function": f"{manifest.algorithm}.{manifest.function}",
         "arguments": manifest.arguments,
         "dictionary": manifest.dictionary,
+        "honest_fraction": manifest.honest_fraction,
+        "announced": None if preflight is None else {name: encode(getattr(preflight, name)) for name in NOTED},
         "aggregator": manifest.aggregator,
         "participants": {manifest.names[member]: manifest.roles[member] for member in manifest.members},
     }

@@ -43,6 +43,8 @@ class Policy:
         Most privacy loss of one release.
     allowed_functions : tuple of str or None
         Remote functions that may run here (None: all of the image).
+    maximum_honest_fraction : float or None
+        Largest part of the stations whose shares of noise may be counted on (None: all but one of several, as `dp.shares` says).
     allow_non_private : bool
         Whether answers without differential privacy may leave.
     allow_predictions : bool
@@ -82,6 +84,7 @@ class Policy:
     maximum_epsilon: float | None = limit(AMOUNT, None)
     maximum_delta: float | None = limit(AMOUNT, None)
     allowed_functions: tuple[str, ...] | None = limit(LIST, None)
+    maximum_honest_fraction: float | None = limit(AMOUNT, None)
     allow_non_private: bool = limit(FLAG, True)
     allow_predictions: bool = limit(FLAG, False)
     minimum_count: int = limit(COUNT, 5)
@@ -177,6 +180,13 @@ class Policy:
                 raise PolicyError(
                     f"{name} is above what this node allows for one release (maximum_{name}); ask for less"
                 )
+
+    def check_honest_fraction(self, honest_fraction: float) -> None:
+        """Raise `PolicyError` if a larger part of the stations is counted on than this node allows."""
+        if self.maximum_honest_fraction is not None and honest_fraction > self.maximum_honest_fraction:
+            raise PolicyError(
+                "honest_fraction is above what this node allows (maximum_honest_fraction); give a smaller one, or noise of every station's own"
+            )
 
     def folder(self) -> Path | None:
         """Return the folder database beside which the node keeps its ledger, keys and peers; None if it names none."""

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from vantage6.algorithm.tools.util import info as log_info
 
-from . import dictionaries, limits, peers
+from . import announced, dictionaries, limits, peers
 from .codec import Message, decode, encode
 from .errors import (
     BudgetError,
@@ -156,7 +156,8 @@ class Federation(Outset):
         least = max(self.policy.minimum_organizations, *demands)
         if len(members) < least:
             raise ThresholdError(too_few("a node", least))
-        self._transport.start(self._make_manifest(parties, {m: reply.card.value for m, reply in replies.items()}))
+        cards = {member: reply.card.value for member, reply in replies.items()}
+        self._transport.start(self._make_manifest(parties, cards, preflight))
         self._nodes = {
             member: {
                 "role": parties.role(member),
@@ -166,7 +167,7 @@ class Federation(Outset):
         }
         return parties
 
-    def _make_manifest(self, parties: Parties, cards: dict[int, Any]) -> Manifest:
+    def _make_manifest(self, parties: Parties, cards: dict[int, Any], preflight: Preflight | None) -> Manifest:
         try:
             manifest = Manifest(
                 session=self.session,
@@ -180,6 +181,7 @@ class Federation(Outset):
                 cards=cards,
                 models=self._task.models,
                 dictionary=dictionaries.digest(self.dictionary),
+                announced=announced.digest(preflight),
                 honest_fraction=self.honest_fraction,
             )
         except ValueError as problem:

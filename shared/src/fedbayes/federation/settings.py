@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import __version__
-from . import limits
+from . import announced, limits
 from .decorators import partial
 from .errors import ThresholdError, too_few
 from .manifest import Card
@@ -28,6 +28,7 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
     if 0 < request.members < policy.minimum_organizations:
         raise ThresholdError(too_few("this node", policy.minimum_organizations))
     station.use_dictionary(request.dictionary)
+    announced.keep(station.memory, request.preflight)
     if request.preflight is not None:
         _check(station, request.preflight)
         if station.has_data and request.stations and request.preflight.summed and not request.preflight.private:
@@ -46,7 +47,8 @@ def _check(station: Station, preflight: Preflight) -> None:
     policy = station.policy
     for function in preflight.functions:
         policy.check_function(function)
-    if not station.has_data:
+    policy.check_honest_fraction(preflight.honest_fraction)
+    if not station.has_data or (preflight.concerned and station.organization not in preflight.concerned):
         return
     policy.check_release(preflight.epsilon, preflight.delta)
     station.require_private(preflight.private, any(name in station.columns for name in preflight.derived_from))

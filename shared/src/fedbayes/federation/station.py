@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..dp import promise
-from . import arrival, choosing, platform
+from . import announced, arrival, choosing, platform
 from .channel import Channel
 from .envelope import Request
 from .errors import BudgetError, MessageError, PolicyError, ThresholdError, too_few
 from .gate import Broadcast, Exact, Masked, Public, Receipt, Released, Sealed, Share, is_public
 from .manifest import Manifest, digest_of
 from .memory import Memory
+from .opening import Relation
 from .table_reader import TableReader
 from .uniform import is_uniform
 
@@ -102,6 +103,8 @@ class Station(TableReader):
         queries: int = 0,
         once: str | None = None,
         summed: bool = True,
+        *,
+        relation: Relation | None,
     ) -> Receipt:
         """Debit the node's ledger; call it before any noise is drawn. A repeat of the same request is debited once.
 
@@ -119,6 +122,8 @@ class Station(TableReader):
             Name of a debit that is made once in the whole job: for a budget that the method divides over its rounds itself.
         summed : bool
             As of `exact`.
+        relation : Relation or None
+            Whom the noise is for, which the job announced; None only where neither epsilon nor delta is debited.
 
         Returns
         -------
@@ -131,6 +136,8 @@ class Station(TableReader):
             If one release may not cost that much at this node.
         BudgetError
             If the ledger has less left; the message says how much.
+        MessageError
+            If the noise is for others than the job announced, or costs more than that.
         ThresholdError
             As of `exact`, for a cost above what may be called private.
         """
@@ -138,9 +145,10 @@ class Station(TableReader):
         if not promise.holds(epsilon, delta):
             choosing.check_exact(self, self.dictionary, arithmetic=False)
             self._guard(summed)
+        entry = (self.round_name, self.question_digest) if once is None else (once, f"{epsilon!r}/{delta!r}")
+        announced.check_debit(self, entry, epsilon, delta, relation)
         receipt = self.gate.made(Receipt(epsilon, delta))
         ledger = self.policy.open_ledger()
-        entry = (self.round_name, self.question_digest) if once is None else (once, f"{epsilon!r}/{delta!r}")
         if ledger is not None:
             from ..dp.ledger import LedgerExhausted
 
@@ -195,11 +203,12 @@ class Station(TableReader):
             choosing.check_exact(self, self.dictionary, arithmetic)
 
     def require_predictions(self) -> None:
-        """Raise `PolicyError` if single records of this node may not be classified or predicted."""
+        """Raise `PolicyError` if single records of this node may not be classified or predicted, `MessageError` if the job did not announce it."""
         if not self.policy.allow_predictions:
             raise PolicyError(
                 "this node does not let single records be predicted; ask the node administrator to set FEDBAYES_ALLOW_PREDICTIONS"
             )
+        announced.check_single(self)
 
     # -- what may leave --------------------------------------------------------------------------------------------------
 
@@ -238,6 +247,8 @@ class Station(TableReader):
         ------
         PolicyError
             If the node gives private answers only, or does not recognise a model among the arguments.
+        MessageError
+            If the job announced private answers only.
         BudgetError
             If the node has answered `maximum_queries` questions.
         ThresholdError
@@ -245,13 +256,14 @@ class Station(TableReader):
             organizations.
         """
         self.require_private(False)
+        announced.check_exact(self)
         self._guard(summed)
         if counts is not None:
             records = np.asarray(counts)
             if bool(np.any((records != 0) & (records < self.policy.minimum_count))):
                 raise ThresholdError("fewer records stand behind a number than this node demands; ask less finely")
         if queries:
-            self.charge(0.0, 0.0, note, queries)
+            self.charge(0.0, 0.0, note, queries, relation=None)
         return self.gate.made(Exact(value))
 
     def _guard(self, summed: bool) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fedbayes.federation import Exact, Message, Public, Sealed
@@ -28,29 +29,56 @@ class LocateReply(Message):
     rows: Exact[int]
 
 
+def split_name(features: Sequence[str], name: str) -> tuple[str, str | None]:
+    """Return the feature, and the category if there is one, of a coefficient's name: ``feature`` or ``feature=category``."""
+    if name in features:
+        return name, None
+    fitting = [feature for feature in features if name.startswith(f"{feature}=")]
+    feature = max(fitting, key=len, default=name)
+    return feature, name[len(feature) + 1 :]
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreRequest(Message):
-    """Coefficients of all design columns (``feature`` or ``feature=category``), the same request for everybody; who scores.
+    """The outline of the model that the researcher gave (`manifest.outline_of`), the same for everybody: coefficients, formula and levels; who scores.
 
-    Each scorer takes the columns that it holds, so nobody can be asked for another part of the predictor than the others suppose: the masks are
-    bound to the request. `receiver` gets the masked sum sealed; 0: central gets it. Who does not score takes part in the masks over `rows`
-    records. `identify` names the scorer whose identifiers central gets; 0: nobody.
-    With a `formula` the columns are labels of its design, by the model's categories (`levels`).
+    Stations compare it with the manifest and take the coefficients from it, each those of the columns that it holds. Nobody can be asked for another
+    part of the predictor than the others suppose: the masks are bound to the request. `receiver` gets the masked sum sealed; 0: central gets it. Who
+    does not score takes part in the masks over `rows` records. `identify` names the scorer whose identifiers central gets; 0: nobody.
     """
 
     scorers: list[int]
     receiver: int
     rows: int
-    columns: list[str]
-    categories: list[str | None]
-    coefficients: list[float]
+    model: dict[str, Any]
     identify: int
-    formula: str = ""
-    levels: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not len(self.columns) == len(self.categories) == len(self.coefficients):
-            raise ValueError("columns and coefficients do not fit together")
+        """Check that the outline has what scoring takes of it."""
+        try:
+            _ = self.columns, self.formula, self.levels
+        except (KeyError, TypeError, AttributeError):
+            raise ValueError("the model of the request is no linear predictor") from None
+
+    @property
+    def formula(self) -> str:
+        """The formula of the model's design; empty where columns are taken as they are."""
+        return str(self.model.get("formula") or "")
+
+    @property
+    def levels(self) -> dict[str, list[str]]:
+        """The categories of the formula's columns."""
+        levels = self.model.get("levels") or {} if self.formula else {}
+        return {str(name): [str(level) for level in known] for name, known in levels.items()}
+
+    @property
+    def columns(self) -> list[tuple[str, str | None, float]]:
+        """Column, category and coefficient; with a formula the label of a column of its design, no category, and the coefficient."""
+        named = [(str(entry["feature"]), float(entry["coefficient"])) for entry in self.model["coefficients"]]
+        if self.formula:
+            return [(name, None, coefficient) for name, coefficient in named]
+        features = [str(feature) for feature in self.model["features"]]
+        return [(*split_name(features, name), coefficient) for name, coefficient in named]
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,8 @@ def joined(
         epsilon=noise.epsilon,
         delta=noise.delta,
         private=noise.promises,
+        relation=noise.relation if noise.private else None,
+        honest_fraction=noise.honest_fraction if noise.private else 0.0,
     )
     return federation.open_channel(organizations, asked)
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Terms
 from fedbayes.federation import Station, partial
+from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import DataProblem, MessageError
 from fedbayes.federation.replies import RecordsReply
 
@@ -61,8 +62,10 @@ def partial_score(station: Station, request: ScoreRequest) -> RecordsReply:
     """Return this station's part of the linear predictor inside a masked sum over the scorers.
 
     **Reveals** to the receiver (without one: to central) the total linear predictor of every record, with one scorer that station's own; to
-    central the identifiers, where they are asked for. Every scorer must allow predictions.
+    central the identifiers, where they are asked for. Every scorer must allow predictions. Central chooses no coefficients: they are those of the model
+    that the manifest names.
     """
+    check_claimed(station, request.model)
     if station.organization not in request.scorers:
         return _scored(station, request, np.zeros(request.rows), [])
     station.require_private(False, bool(request.formula) and _own_terms(station, request.formula).has_formula)
@@ -80,8 +83,7 @@ def partial_score(station: Station, request: ScoreRequest) -> RecordsReply:
 
 def _of_columns(station: Station, request: ScoreRequest, places: npt.NDArray[np.intp]) -> Vector:
     """Return this station's part of the linear predictor of columns, (records,)."""
-    parts = zip(request.columns, request.categories, request.coefficients, strict=True)
-    own = [part for part in parts if part[0] in station.columns]
+    own = [part for part in request.columns if part[0] in station.columns]
     frame = station.data(columns=list(dict.fromkeys(column for column, _, _ in own))).iloc[places]
     total = np.zeros(len(frame))
     for column, category, coefficient in own:
@@ -94,7 +96,7 @@ def _of_formula(station: Station, request: ScoreRequest, places: npt.NDArray[np.
     terms = _own_terms(station, request.formula)
     frame = station.data(columns=terms.columns).iloc[places]
     known = columns_of(frame, terms, request.levels)
-    coefficients = dict(zip(request.columns, request.coefficients, strict=True))
+    coefficients = {label: coefficient for label, _, coefficient in request.columns}
     if not set(known) <= set(coefficients):
         raise DataProblem(
             "the model's coefficients are not those of its formula; give the model of a result of verticox.fit as it is"

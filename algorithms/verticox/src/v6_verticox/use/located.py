@@ -11,12 +11,13 @@ from fedbayes.bayes.term_reader import read_terms
 from fedbayes.federation import Federation
 from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
 from fedbayes.federation.errors import ArgumentError, PlacementError
+from fedbayes.federation.manifest import outline_of
 from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.vertical import check_equal_rows, choose_helper
 from fedbayes.federation.vertical.declared import Matched
 
 from ..arguments import checked_terms
-from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreRequest
+from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreRequest, split_name
 from ..messages.setup import Question
 from ..rounds.setup import PARTIALS, aligned, joined
 
@@ -65,18 +66,8 @@ class Located:
         """Return all members' replies: for central (0) or sealed for the outcome holder. Who does not score adds masks alone."""
         scorers = self._scorers()
         rows = self.rows[scorers[0]]
-        names = [_column(self.model, entry) for entry in self.model["coefficients"]]
-        request = ScoreRequest(
-            scorers,
-            receiver,
-            rows,
-            [name for name, _ in names],
-            [category for _, category in names],
-            [float(entry["coefficient"]) for entry in self.model["coefficients"]],
-            scorers[0] if identifiers else 0,
-            self.question.formula,
-            dict(self.model.get("levels") or {}) if self.question.formula else {},
-        )
+        identify = scorers[0] if identifiers else 0
+        request = ScoreRequest(scorers, receiver, rows, outline_of(self.model), identify)
         return self.federation.round("partial_score", request, self.members, RecordsReply)
 
     def _scorers(self) -> list[int]:
@@ -160,17 +151,7 @@ def _split(model: dict[str, Any], entry: dict[str, Any]) -> tuple[str, str | Non
     name = str(entry["feature"])
     if model.get("formula"):
         return next((term for term, labels in model["terms"].items() if name in labels), name), name
-    if name in model["features"]:
-        return name, None
-    fitting = [feature for feature in model["features"] if name.startswith(f"{feature}=")]
-    feature = max(fitting, key=len, default=name)
-    return feature, name[len(feature) + 1 :]
-
-
-def _column(model: dict[str, Any], entry: dict[str, Any]) -> tuple[str, str | None]:
-    """Return what a station calls the column of a coefficient, and its category."""
-    feature, category = _split(model, entry)
-    return (str(category), None) if model.get("formula") else (feature, category)
+    return split_name(model["features"], name)
 
 
 def cases_of(model: Mapping[str, Any]) -> str | None:

@@ -123,6 +123,8 @@ def _weak(limit: str, value: Any) -> tuple[str, str] | None:
         return NOTE, f"a delta of {value:g} promises nothing: answers with so much count as not private"
     if limit == "maximum_epsilon" and value > MUCH_EPSILON:
         return NOTE, f"an epsilon above {MUCH_EPSILON:g} promises little to one person"
+    if limit == "maximum_honest_fraction" and not value:
+        return NOTE, "no noise that stations share is drawn: only noise of every station's own, or none"
     return WEAK.get((limit, value)) if isinstance(value, bool) else None
 
 

@@ -12,6 +12,7 @@ SET = {
     "minimum_count": "Exact counts below {}, of an answer or of its complement, are not told.",
     "maximum_epsilon": "One release may cost an epsilon of {} at most.",
     "maximum_delta": "One release may cost a delta of {} at most.",
+    "maximum_honest_fraction": "At most the part {} of the stations is counted on to keep its share of noise.",
     "maximum_queries": "At most {} questions, exact answers and tables of linked records or for networks, are answered in one budget period.",
     "budget_epsilon": "All releases of a budget period together may cost an epsilon of {}.",
     "budget_delta": "All releases of a budget period together may cost a delta of {}.",
@@ -37,6 +38,7 @@ SET = {
 UNSET = {
     "maximum_epsilon": "One release may cost any epsilon.",
     "maximum_delta": "One release may cost any delta.",
+    "maximum_honest_fraction": "A task says what part of the stations is counted on to keep its share of noise: at most all but one.",
     "maximum_queries": "Questions are not counted.",
     "budget_epsilon": "All releases together may cost any epsilon.",
     "budget_delta": "All releases together may cost any delta.",

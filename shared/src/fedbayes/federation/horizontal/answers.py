@@ -111,4 +111,6 @@ def preflight(
         delta=noise.delta if noise.private else 0.0,
         queries=0 if noise.private else 1,
         private=private,
+        relation=noise.relation if noise.private else None,
+        honest_fraction=noise.honest_fraction if noise.placement == "distributed" else 0.0,
     )

@@ -16,6 +16,7 @@ from fedbayes.bayes.small_counts import shown
 from fedbayes.bayes.tallies import SCORE_BINS, Tallies, joint_table, scored_classes, scores_of, tallies_of_joint, tally
 
 from .. import results
+from ..arrival import check_claimed
 from ..codec import Message
 from ..errors import ArgumentError, DataProblem, MessageError
 from ..rounds import Federation
@@ -168,7 +169,9 @@ class Form:
         return Tallies.from_flat(vector[:-1], float(vector[-1]) / self.loss_units, self.classes, self.bins)
 
 
-def tally_station(station: Station, request: EvaluateRequest, load: Loader[Classifier]) -> SumReply:
+def tally_station(
+    station: Station, request: EvaluateRequest, load: Loader[Classifier], in_fit: bool = False, beside: str = ""
+) -> SumReply:
     """Score the station's rows and return their tallies, noisy as asked and masked.
 
     Parameters
@@ -179,6 +182,11 @@ def tally_station(station: Station, request: EvaluateRequest, load: Loader[Class
         Model, label and noise.
     load : callable
         Makes the model from its JSON; raises SchemaError on a malformed one.
+    in_fit : bool
+        Whether a job without a model among its arguments may ask about one that it has made. All other models are those of the manifest, unless noise
+        makes up for it.
+    beside : str
+        Entry of a request's model that says how it is evaluated, and that the researcher's lacks.
 
     Notes
     -----
@@ -189,6 +197,9 @@ def tally_station(station: Station, request: EvaluateRequest, load: Loader[Class
     **Assumes** that at least two stations do not collude with central.
     """
     station.require_private(request.noise.promises)
+    if not request.noise.promises and not (in_fit and not station.require_members().models):
+        bare = {name: value for name, value in request.model.items() if name != beside}
+        check_claimed(station, request.model, bare)
     model = _load(load, request.model, MessageError)
     classes = model.schema[model.label].cardinality
     form = Form(request.noise.private, classes)

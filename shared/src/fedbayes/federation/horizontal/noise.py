@@ -30,6 +30,7 @@ from ..codec import Message
 from ..errors import ArgumentError, sampling_errors
 from ..gate import Exact, Receipt, Released
 from ..installments import one_budget, one_question
+from ..opening import Relation
 from ..station import Station
 from .units import ROW, Unit
 
@@ -74,6 +75,8 @@ class CountNoise(Message):
         Part of the stations whose noise alone must suffice, for ``distributed``; never all of several (see `fedbayes.dp.shares`).
     rows : int
         Most rows of one unit of the promise (see :class:`~fedbayes.federation.horizontal.units.Unit`): what a unit changes is that many times a row's.
+    id_column : str or None
+        The column of identifiers, if they are the unit.
     """
 
     placement: str = "none"
@@ -82,6 +85,7 @@ class CountNoise(Message):
     neighbors: str = "add_remove"
     honest_fraction: float = HONEST_FRACTION
     rows: int = 1
+    id_column: str | None = None
 
     def __post_init__(self) -> None:
         if self.placement not in PLACEMENTS or self.neighbors not in NEIGHBORS:
@@ -104,9 +108,14 @@ class CountNoise(Message):
         return self.private and promise.holds(self.epsilon, self.delta)
 
     def check_unit(self, unit: Unit) -> None:
-        """Raise ValueError unless the noise is for as many rows as the unit has: requests check it, so that the two cannot part."""
-        if self.rows != unit.rows:
-            raise ValueError("the noise is for another number of rows of one unit than are used")
+        """Raise ValueError unless the noise is for the unit that is used: requests check it, so that the two cannot part."""
+        if (self.rows, self.id_column) != (unit.rows, unit.id_column):
+            raise ValueError("the noise is for another unit, or another number of rows of one, than are used")
+
+    @property
+    def relation(self) -> Relation:
+        """Whom the noise is for, as it is announced and charged."""
+        return Relation(self.neighbors, "row" if self.id_column is None else "identifier", self.rows, self.id_column)
 
     def honest(self, stations: int) -> int:
         """Return the number of stations whose noise alone suffices: 1 for local noise."""
@@ -209,11 +218,11 @@ def check_noise(
     if placement == "none":
         if epsilon is not None:
             arguments.check_number("epsilon", epsilon, low=promise.LEAST_EPSILON)
-        return CountNoise("none", 0.0, 0.0, relation, fraction, unit.rows)
+        return CountNoise("none", 0.0, 0.0, relation, fraction, unit.rows, unit.id_column)
     if epsilon is None:
         raise ArgumentError('epsilon is needed: give a number greater than 0, or noise="none"')
     budget = arguments.check_number("epsilon", epsilon, low=promise.LEAST_EPSILON)
-    return CountNoise(placement, budget, small, relation, fraction, unit.rows)
+    return CountNoise(placement, budget, small, relation, fraction, unit.rows, unit.id_column)
 
 
 def added(parts: Iterable[Sequence[Query]]) -> list[Query]:
@@ -249,7 +258,8 @@ def pay_part(
         As of `one_question`.
     """
     noise.shares(0, queries, change, len(station.participants))
-    receipt = station.charge(noise.epsilon, noise.delta, note=note, once=one_budget(station), summed=summed)
+    budget = one_budget(station)
+    receipt = station.charge(noise.epsilon, noise.delta, note=note, once=budget, summed=summed, relation=noise.relation)
     one_question(station, part, **bound)
     return receipt
 
@@ -290,7 +300,7 @@ def release(
         noise.shares(0, len(queries), change, parties)  # what cannot be sampled is not charged
         alike.setdefault(change, []).append(position)
     budget = one_budget(station) if once else None
-    receipt = station.charge(epsilon=noise.epsilon, delta=noise.delta, note=note, once=budget)
+    receipt = station.charge(noise.epsilon, noise.delta, note=note, once=budget, relation=noise.relation)
     if once:
         one_question(station, note)
     starts = np.cumsum([0, *sizes])

@@ -15,6 +15,7 @@ from ..codec import Message
 from ..contrasts import Contrasts
 from ..gate import Exact, Public, Sealed, Share
 from ..installments import Installment
+from ..opening import Relation
 from .accounting import REPLACE_ONE
 from .factor_info import (
     MOST_CELLS,
@@ -81,6 +82,11 @@ class Setup(Message):
     guarded: bool = False
     covered: bool = False
     neighbors: str = REPLACE_ONE
+
+    @property
+    def relation(self) -> Relation:
+        """Whom noise is for, as it is announced and charged."""
+        return Relation(self.neighbors, "record")
 
     @property
     def everyone(self) -> list[int]:

@@ -218,9 +218,8 @@ def _answer(
         return station.exact(bound, "tables", queries=len(request.tables), summed=united)
     _noise(station, shares[:0], request, request.noise)  # what cannot be sampled is not charged
     united = workspace.setup.union
-    receipt = pay(
-        station, request.noise, note=f"tables, {workspace.setup.neighbors}", queries=len(request.tables), summed=united
-    )
+    relation, note = workspace.setup.relation, f"tables, {workspace.setup.neighbors}"
+    receipt = pay(station, request.noise, relation, note, queries=len(request.tables), summed=united)
     noisy = shares + _noise(station, shares, request, request.noise)
     return station.released(_bound(workspace, request, noisy), receipt)
 

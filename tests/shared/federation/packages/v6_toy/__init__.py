@@ -13,7 +13,9 @@ from fedbayes.federation import (
     Federation,
     Masked,
     Message,
+    Preflight,
     Public,
+    Relation,
     Released,
     Sealed,
     Station,
@@ -43,6 +45,12 @@ __all__ = [
     "run_sum",
     "run_two_under_one_name",
 ]
+
+ROWS = Relation("add_remove")
+
+
+def announced(epsilon: float) -> Preflight:
+    return Preflight(epsilon=epsilon, relation=ROWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ class SealedLetters(Message):
 @partial
 def partial_sum(station: Station, request: Ask) -> Sum:
     column = station.data([request.text])[request.text]
-    receipt = station.charge(0.5, note="sum")
+    receipt = station.charge(0.5, note="sum", relation=ROWS)
     total = np.array([len(column), int(column.sum())], dtype=np.int64)
     return Sum(values=station.mask(station.released(total, receipt)))
 
@@ -82,7 +90,7 @@ def partial_sum(station: Station, request: Ask) -> Sum:
 @partial
 def partial_draw(station: Station, request: Ask) -> Values:
     """Charge, draw, and hang while the file named by the request exists (only its first run)."""
-    receipt = station.charge(1.0, note="draw")
+    receipt = station.charge(1.0, note="draw", relation=ROWS)
     hold = Path(request.text) / f"hold-{station.organization}"
     if hold.exists():
         hold.rename(hold.with_suffix(".seen"))
@@ -100,7 +108,7 @@ def partial_fail(station: Station, request: Ask) -> Values:
         os._exit(3)
     if manner == "sleep":
         time.sleep(30)
-    return Values(values=station.released(np.zeros(1), station.charge(0.0)))
+    return Values(values=station.released(np.zeros(1), station.charge(0.0, relation=None)))
 
 
 @partial
@@ -119,7 +127,7 @@ def partial_relay(station: Station, request: Letters) -> SealedLetters:
 
 @toy_central
 def run_sum(federation: Federation, column: str, survivors: bool = False, organizations: Any = None) -> dict[str, Any]:
-    parties = federation.open_channel(organizations)
+    parties = federation.open_channel(organizations, announced(1.0 if survivors else 0.5))
     asked = Ask(text=column)
     total = federation.secure_sum("partial_sum", asked, parties.stations, Sum, "values", survivors=survivors)
     return federation.result(model={"n": int(total[0]), "sum": int(total[1])})
@@ -138,20 +146,20 @@ def partial_score(station: Station, request: ScoreRequest) -> Sum:
     column = station.data([request.column])[request.column]
     total = np.array([int(column.sum()) - request.mean * len(column)], dtype=np.int64)
     if request.noisy:
-        return Sum(station.mask(station.released(total, station.charge(0.1))))
+        return Sum(station.mask(station.released(total, station.charge(0.1, relation=ROWS))))
     return Sum(station.mask(station.exact(total, "score")))
 
 
 @toy_central
 def run_fit(federation: Federation, column: str) -> dict[str, Any]:
-    parties = federation.open_channel()
+    parties = federation.open_channel(None, announced(0.5))
     total = federation.secure_sum("partial_sum", Ask(text=column), parties.stations, Sum, "values")
     return federation.result(model={"mean": int(total[1]) // int(total[0])})
 
 
 @toy_central
 def run_score(federation: Federation, column: str, model: dict[str, Any], noisy: bool = False) -> dict[str, Any]:
-    parties = federation.open_channel()
+    parties = federation.open_channel(None, announced(0.1))
     asked = ScoreRequest(column, int(model["mean"]), noisy)
     total = federation.secure_sum("partial_score", asked, parties.stations, Sum, "values", last=True)
     return federation.result(score=int(total.astype(np.int64)[0]))
@@ -160,7 +168,7 @@ def run_score(federation: Federation, column: str, model: dict[str, Any], noisy:
 @toy_central
 def run_two_under_one_name(federation: Federation, columns: list[str]) -> dict[str, Any]:
     """Deviate from the protocol: ask for another sum under the name of a round that is over."""
-    parties = federation.open_channel()
+    parties = federation.open_channel(None, announced(1.0))
     totals = []
     for column in columns:
         total = federation.secure_sum("partial_sum", Ask(text=column), parties.stations, Sum, "values")
@@ -171,7 +179,7 @@ def run_two_under_one_name(federation: Federation, columns: list[str]) -> dict[s
 
 @toy_central
 def run_draw(federation: Federation, folder: str) -> dict[str, Any]:
-    parties = federation.open_channel()
+    parties = federation.open_channel(None, announced(1.0))
     replies = federation.round("partial_draw", Ask(text=folder), parties.stations, Values)
     return federation.result(model={str(key): reply.values.value for key, reply in replies.items()})
 

@@ -2,7 +2,7 @@
 
 from toy_kit import toy_central
 
-from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, results
+from fedbayes.federation import Preflight, Relation, disclosure_settings, partial_close, partial_open_channel, results
 from fedbayes.federation.vertical import (
     SecureTables,
     open_parties,
@@ -41,8 +41,9 @@ def run_tables(
     missing_state=False,
     narrow=False,
 ):
-    parties = open_parties(federation, organizations, helper)
     private = epsilon is not None
+    told = Preflight(epsilon=(epsilon or 0.0) * len(batches), relation=Relation("replace_one", "record"))
+    parties = open_parties(federation, organizations, helper, told)
     setup = setup_of(
         federation, parties, "id", helper, records, domain=domain, missing_state=missing_state, private=private
     )

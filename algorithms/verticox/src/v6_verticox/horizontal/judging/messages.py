@@ -32,14 +32,14 @@ class Judged(Message):
     ----------
     question : Question
         Without weights, entry and clusters; the same grid in every stratum.
-    coefficients : ndarray of float, (columns,)
-        Of design columns in the units of the data.
+    model : dict
+        The outline of the model that the researcher gave (`manifest.outline_of`), with which stations compare the manifest before an exact answer.
     offset : float
         Linear predictor of a record at the mean.
     """
 
     question: Question
-    coefficients: np.ndarray[Any, Any]
+    model: dict[str, Any]
     offset: float
 
     def __post_init__(self) -> None:
@@ -53,6 +53,17 @@ class Judged(Message):
         reach = np.abs(self.coefficients) * (np.abs(middle) + half)
         if not np.all(np.append(reach, abs(self.offset)) <= LARGEST):
             raise ValueError("coefficients or offset are no numbers, or far too large")
+
+    @property
+    def coefficients(self) -> np.ndarray[Any, Any]:
+        """Those of the model, float64 (columns,), of design columns in the units of the data."""
+        try:
+            told = {str(entry["feature"]): float(entry["coefficient"]) for entry in self.model["coefficients"]}
+        except (KeyError, TypeError, AttributeError):
+            raise ValueError("the model of the request is no linear predictor") from None
+        if set(told) != set(self.question.labels):
+            raise ValueError("coefficients and columns do not fit together")
+        return np.array([told[name] for name in self.question.labels], dtype=np.float64)
 
     @property
     def times(self) -> int:

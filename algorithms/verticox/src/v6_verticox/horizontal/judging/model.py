@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import schema_errors
+from fedbayes.federation.manifest import outline_of
 
 from ..declared import MOST_TIMES, checked_times
 from ..messages import MOST_COLUMNS, Question
@@ -68,7 +69,7 @@ def judged_model(model: Mapping[str, Any], grid: Sequence[float], levels: Sequen
         )
         coefficients = {str(entry["feature"]): float(entry["coefficient"]) for entry in model["coefficients"]}
         if set(coefficients) == set(question.labels) and len(coefficients) <= MOST_COLUMNS:
-            return Judged(question, np.array([coefficients[name] for name in question.labels]), float(model["offset"]))
+            return Judged(question, outline_of(model), float(model["offset"]))
     except (KeyError, TypeError, ValueError):
         pass
     raise ArgumentError(f"model: its domain, references, formula and coefficients do not agree; {AS_IT_IS}")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fedbayes.bayes.column_codes import numbers
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.federation import Station, partial
+from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.horizontal import Query, SumReply, answer, release, schema_errors
 
@@ -76,7 +77,8 @@ def table_told(station: Station, request: TableRequest) -> SumReply:
 
 
 def _bind(station: Station, judged: Judged) -> None:
-    """Refuse another model in the same job: two would be two questions for the price of one."""
+    """Refuse a model that the manifest does not name, and another one in the same job: two would be two questions for the price of one."""
+    check_claimed(station, judged.model)
     judged_by = {"coefficients": judged.coefficients, "offset": judged.offset, "features": list(judged.question.domain)}
     once(station, "judged", "this evaluation", question=judged.question, **judged_by)
 
