@@ -60,10 +60,10 @@ class Coded:
 
     def looked_up(self, table: NDArray[Any]) -> NDArray[Any]:
         """Return what a table says of each row, shape (n,); its last entry, after those of the distinct values, is for missing ones."""
-        found = np.empty(len(self.places), dtype=table.dtype)
-        for rows in blocks(len(found)):
-            np.take(table, self.places[rows], out=found[rows], mode="wrap")
-        return found
+        entries = np.empty(len(self.places), dtype=table.dtype)
+        for rows in blocks(len(entries)):
+            np.take(table, self.places[rows], out=entries[rows], mode="wrap")
+        return entries
 
 
 def without(values: Any, missing: frozenset[str]) -> Any:
@@ -153,13 +153,13 @@ def categories(name: str, values: Any, codes: Mapping[str, int], outside: Outsid
     SchemaError
         Naming the column: with ``outside="refuse"``, a value outside the categories.
     """
-    found = _category_codes(codes, values, _UNKNOWN if outside == "refuse" else MISSING)
-    if outside == "refuse" and bool(np.any(found == _UNKNOWN)):
+    category_codes = _category_codes(codes, values, _UNKNOWN if outside == "refuse" else MISSING)
+    if outside == "refuse" and bool(np.any(category_codes == _UNKNOWN)):
         raise SchemaError(
             f"column {name!r} holds a value outside its categories: correct it, extend the domain, "
             'or give outside="clip" where the function takes it'
         )
-    return found
+    return category_codes
 
 
 def _category_codes(codes: Mapping[str, int], values: Any, unknown: int = _UNKNOWN) -> NDArray[np.int32]:
@@ -181,7 +181,7 @@ def _whole_codes(codes: Mapping[str, int], values: NDArray[Any], unknown: int) -
     table = np.full(size + 1, unknown, dtype=np.int32)
     for value, code in whole.items():
         table[value - low] = code
-    found = np.empty(len(values), dtype=np.int32)
+    codes_of_rows = np.empty(len(values), dtype=np.int32)
     for rows in blocks(len(values)):
         part, missing = values[rows], np.isnan(values[rows])
         if missing.any():
@@ -189,16 +189,16 @@ def _whole_codes(codes: Mapping[str, int], values: NDArray[Any], unknown: int) -
         if part.dtype.kind == "f" and not np.all((part == np.floor(part)) & (np.abs(part) <= 2.0**52)):
             return None
         offsets = (part.astype(np.int64) - low).view(np.uint64)
-        found[rows] = table[np.minimum(offsets, np.uint64(size)).view(np.int64)]
-        found[rows][missing] = MISSING
-    return found
+        codes_of_rows[rows] = table[np.minimum(offsets, np.uint64(size)).view(np.int64)]
+        codes_of_rows[rows][missing] = MISSING
+    return codes_of_rows
 
 
 def unknown_share(codes: Mapping[str, int], values: Any) -> float:
     """Return the share of the values that are there but in none of the categories, among those that are there; 0 of none."""
-    found = _category_codes(codes, values)
-    there = int(np.count_nonzero(found != MISSING))
-    return int(np.count_nonzero(found == _UNKNOWN)) / there if there else 0.0
+    category_codes = _category_codes(codes, values)
+    there = int(np.count_nonzero(category_codes != MISSING))
+    return int(np.count_nonzero(category_codes == _UNKNOWN)) / there if there else 0.0
 
 
 def absent(values: Any) -> NDArray[np.bool_]:
@@ -216,9 +216,9 @@ def identifier_codes(values: Any) -> NDArray[np.int64]:
     Identifiers are compared as they are written, but for blanks around them: ``007`` and ``7`` are two where the column is text.
     """
     coded = _coded(values)
-    known: dict[str, int] = {}
+    number_of: dict[str, int] = {}
     texts = map(_identifier, coded.distinct.values)
-    numbers = [MISSING if text is None else known.setdefault(text, len(known)) for text in texts]
+    numbers = [MISSING if text is None else number_of.setdefault(text, len(number_of)) for text in texts]
     return coded.looked_up(np.array([*numbers, MISSING], dtype=np.int64))
 
 

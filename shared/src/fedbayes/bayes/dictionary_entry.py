@@ -96,8 +96,8 @@ class Entry:
     def reading(self) -> dict[str, Any]:
         """Return the entry by which a table's cells are read: what is recoded is a value too."""
         if self.type == CATEGORY:
-            known = [*(self.categories or ()), *self.recode]
-            return {**({"categories": known} if known else {}), MISSING: list(self.missing)}
+            categories = [*(self.categories or ()), *self.recode]
+            return {**({"categories": categories} if categories else {}), MISSING: list(self.missing)}
         numeric = {} if self.type == IDENTIFIER else {"bounds": [0, 1]}
         return {**numeric, MISSING: list(self.missing)}
 
@@ -180,18 +180,18 @@ def _recode(name: str, content: object, column: Column | None) -> dict[str, Any]
         return {}
     if not isinstance(content, Mapping) or len(content) > LARGEST:
         raise SchemaError(f"column {name!r}: recode must be an object, like {{M: male, F: female}}")
-    known: dict[str, Any] = {}
+    recoded: dict[str, Any] = {}
     for old, new in content.items():
         text = canonical_text(old)
-        if text is None or text in known or isinstance(new, dict | list) or canonical_text(new) is None:
+        if text is None or text in recoded or isinstance(new, dict | list) or canonical_text(new) is None:
             raise SchemaError(f"column {name!r}: recode maps one text or number to another, each once")
-        known[text] = new
+        recoded[text] = new
     if column is not None and column.is_categorical:
-        if not {canonical_text(new) for new in known.values()} <= set(column.keys):
+        if not {canonical_text(new) for new in recoded.values()} <= set(column.keys):
             raise SchemaError(f"column {name!r}: recode leads to something that is not among its categories")
-        if any(text in column.keys and canonical_text(new) != text for text, new in known.items()):
+        if any(text in column.keys and canonical_text(new) != text for text, new in recoded.items()):
             raise SchemaError(f"column {name!r}: recode renames one of its categories; leave that out")
-    return known
+    return recoded
 
 
 def _reference(name: str, category: Any, column: Column | None) -> Any:

@@ -167,8 +167,8 @@ def saturated(table: Array, shape: Sequence[int]) -> tuple[Array, bool, int]:
         raise ValueError("no record is left to learn from")
     table = np.pad(table, [(0, states + 1 - there) for states, there in zip(shape, table.shape, strict=True)])
     patterns = _patterns(table)
-    known = table[(slice(-1),) * table.ndim]
-    joint, likelihood = (known + 0.5) / (known + 0.5).sum(), -np.inf
+    complete = table[(slice(-1),) * table.ndim]
+    joint, likelihood = (complete + 0.5) / (complete + 0.5).sum(), -np.inf
     once, _ = _complete(joint, patterns)
     steps = 1
     while np.abs(once - joint).max() > CELL_TOLERANCE and steps < SATURATED_STEPS:
@@ -179,7 +179,7 @@ def saturated(table: Array, shape: Sequence[int]) -> tuple[Array, bool, int]:
         joint, likelihood = far, reached
         once, _ = _complete(joint, patterns)
         steps += 1
-    cells = np.where((once > 10 * CELL_TOLERANCE) | (known > 0), once, 0.0)
+    cells = np.where((once > 10 * CELL_TOLERANCE) | (complete > 0), once, 0.0)
     return cells / cells.sum() * table.sum(), steps < SATURATED_STEPS, steps
 
 

@@ -39,11 +39,11 @@ class SchemaError(ValueError):
     """A malformed domain, or a column that does not fit it; the text names the column, never a value."""
 
 
-def nearest(unknown: str, known: Sequence[str]) -> str:
+def nearest(unknown: str, candidates: Sequence[str]) -> str:
     """Return the question whether the known name nearest to an unknown one was meant, to put behind it; empty where none is near."""
     import difflib
 
-    near = difflib.get_close_matches(unknown[:60], known, n=1)
+    near = difflib.get_close_matches(unknown[:60], candidates, n=1)
     return f" (did you mean '{near[0]}'?)" if near else ""
 
 
@@ -100,12 +100,12 @@ def check_missing(name: str, declared: object) -> tuple[Any, ...]:
 
 def written_as(values: NDArray[Any], texts: Collection[str]) -> NDArray[np.bool_]:
     """Return where numbers, an array of shape (n,), have one of these canonical texts."""
-    found = np.zeros(len(values), dtype=np.bool_)
+    matches = np.zeros(len(values), dtype=np.bool_)
     for text in texts:
         number = _number_written(text, values.dtype)
         if number is not None:
-            found |= values == number
-    return found
+            matches |= values == number
+    return matches
 
 
 def _number_written(text: str, dtype: np.dtype[Any]) -> Any:
@@ -154,17 +154,17 @@ def bin_codes(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArra
     codes = np.empty(len(values), dtype=np.int32)
     for rows in blocks(len(values)):
         part = values[rows]
-        found = _even_bins(part, edges, width) if even else np.searchsorted(edges, part, side="right") - 1
-        np.clip(found, 0, count - 1, out=codes[rows])
+        bins = _even_bins(part, edges, width) if even else np.searchsorted(edges, part, side="right") - 1
+        np.clip(bins, 0, count - 1, out=codes[rows])
         codes[rows][np.isnan(part)] = -1
     return codes
 
 
 def _even_bins(values: NDArray[np.float64], edges: NDArray[np.float64], width: float) -> NDArray[np.int64]:
     """Return the bin of each value where all are as wide: a division tells the nearest edge, and the value on which side of it it is."""
-    place = (values - edges[0]) / width
-    np.fmax(place, 0.0, out=place)
-    nearest_edge = np.rint(np.fmin(place, len(edges) - 1, out=place), out=place).astype(np.int64)
+    position = (values - edges[0]) / width
+    np.fmax(position, 0.0, out=position)
+    nearest_edge = np.rint(np.fmin(position, len(edges) - 1, out=position), out=position).astype(np.int64)
     return np.asarray(nearest_edge - (values < edges[nearest_edge]))
 
 

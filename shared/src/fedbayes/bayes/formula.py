@@ -143,10 +143,10 @@ def _parts(owner: str, node: ast.expr) -> list[ast.expr]:
         return [_numeric(owner, part) for part in node.args]
     if isinstance(node, ast.Constant) and _is_scalar(node.value):
         return []
-    known = ", ".join(FUNCTIONS)
+    functions = ", ".join(FUNCTIONS)
     raise SchemaError(
         f"{owner}: the formula has something that is not allowed; there are columns, numbers, quoted texts, + - * / **, comparisons, in, and, or, not, "
-        f"and the functions {known}"
+        f"and the functions {functions}"
     )
 
 
@@ -229,9 +229,9 @@ def _number(node: ast.expr, table: Mapping[str, Any]) -> Any:
 def _joined(parts: list[Any], every: bool) -> Any:
     """Return the parts joined by and (`every`) or or; missing where what is known does not decide."""
     decided = not every
-    known = np.stack(np.broadcast_arrays(*parts))
-    hit = np.any(known == float(decided), axis=0)
-    return np.where(hit, float(decided), np.where(np.isnan(known).any(axis=0), np.nan, float(not decided)))
+    truths = np.stack(np.broadcast_arrays(*parts))
+    hit = np.any(truths == float(decided), axis=0)
+    return np.where(hit, float(decided), np.where(np.isnan(truths).any(axis=0), np.nan, float(not decided)))
 
 
 def _comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr, table: Mapping[str, Any]) -> Any:
@@ -279,13 +279,13 @@ def as_numbers(values: Any) -> Floats:
 
 def each(values: Any, change: Callable[[Any], Any]) -> list[Any]:
     """Return every value of a column changed; what is alike is changed once."""
-    known: dict[Any, Any] = {}
+    changed: dict[Any, Any] = {}
     result = []
     for value in values.tolist() if hasattr(values, "tolist") else values:
         key = (type(value), value)  # 1, 1.0 and True are one key otherwise
-        if key not in known:
-            known[key] = change(value)
-        result.append(known[key])
+        if key not in changed:
+            changed[key] = change(value)
+        result.append(changed[key])
     return result
 
 

@@ -79,13 +79,13 @@ def _pass_on(parents: Mapping[str, Sequence[str]], node: str, hidden: dict[str, 
         hidden[child] |= np.transpose(hidden[node], order).reshape(shape)
 
 
-def _protect(totals: Totals, hidden: Hidden, known: Sequence[Axes], minimum: float) -> None:
+def _protect(totals: Totals, hidden: Hidden, published: Sequence[Axes], minimum: float) -> None:
     """Hide more until every known sum over hidden configurations is of two or more, with enough records together."""
     exposed = np.zeros_like(hidden)
     changed = True
     while changed:
         changed = False
-        for axes in known:
+        for axes in published:
             for cell in _short(totals, hidden & ~exposed, axes, minimum):
                 view = tuple(cell[axes.index(axis)] if axis in axes else slice(None) for axis in range(totals.ndim))
                 changed |= _hide_one(totals[view], hidden[view], exposed[view])

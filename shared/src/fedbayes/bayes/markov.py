@@ -175,9 +175,9 @@ class MarkovNetwork:
         for variable, (first, end) in enumerate(pairwise(starts)):
             home = self.tree.home[variable]
             width = self.cardinalities[variable]
-            known = np.zeros((states, width))
-            known[first:end] = np.where(np.eye(width) > 0, 0.0, IMPOSSIBLE)
-            logs[home] = logs[home] + known.reshape([states, *self._wide((variable,), self.tree.cliques[home])])
+            evidence = np.zeros((states, width))
+            evidence[first:end] = np.where(np.eye(width) > 0, 0.0, IMPOSSIBLE)
+            logs[home] = logs[home] + evidence.reshape([states, *self._wide((variable,), self.tree.cliques[home])])
         conditional = self.beliefs(logs)
         alone = self.beliefs()
         joint = np.empty((states, states))

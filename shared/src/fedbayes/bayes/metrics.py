@@ -105,8 +105,8 @@ def mean_auc(curves: Sequence[Sides]) -> float:
     """Return the mean of areas weighted by the positive rows of each curve; NaN where no curve has both sides."""
     areas = np.array([auc_from_histograms(*curve) for curve in curves])
     sizes = np.array([max(float(positive.sum()), 0.0) for positive, _ in curves])
-    known = ~np.isnan(areas) & (sizes > 0)
-    return float(np.average(areas[known], weights=sizes[known])) if bool(known.any()) else float("nan")
+    defined = ~np.isnan(areas) & (sizes > 0)
+    return float(np.average(areas[defined], weights=sizes[defined])) if bool(defined.any()) else float("nan")
 
 
 def published_auc(curves: Sequence[Sides], rows: float) -> float:

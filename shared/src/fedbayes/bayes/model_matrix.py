@@ -97,10 +97,10 @@ def matrix(terms: Terms, factors: Mapping[str, Numbers | Codes], rows: int) -> d
         Naming a term, if there are too many columns.
     """
     _check_width(terms.terms, factors)
-    found = codings(terms, {name for name, one in factors.items() if isinstance(one, Codes)})
+    coding_of = codings(terms, {name for name, one in factors.items() if isinstance(one, Codes)})
     numbers = {}
     for term in terms.terms:
-        parts = [_block(term, dict(coding), factors, rows) for coding in found[name_of(term)]]
+        parts = [_block(term, dict(coding), factors, rows) for coding in coding_of[name_of(term)]]
         numbers[name_of(term)] = Numbers(
             np.concatenate([np.zeros((rows, 0)), *(part.values for part in parts)], axis=1),
             tuple(label for part in parts for label in part.labels),
@@ -119,12 +119,12 @@ def codings(terms: Terms, categorical: Set[str]) -> dict[str, list[Coding]]:
         Names of the factors that are categories.
     """
     used: dict[frozenset[str], set[frozenset[str]]] = {frozenset(): {frozenset()}}
-    found = {}
+    coding_of = {}
     for term in terms.terms:
         categories = [factor.name for factor in term if factor.name in categorical]
         numeric = frozenset(factor.name for factor in term) - frozenset(categories)
-        found[name_of(term)] = _codings(categories, used.setdefault(numeric, set()))
-    return found
+        coding_of[name_of(term)] = _codings(categories, used.setdefault(numeric, set()))
+    return coding_of
 
 
 def _check_width(terms: Sequence[Term], factors: Mapping[str, Numbers | Codes]) -> None:

@@ -82,12 +82,12 @@ def _recoded(values: Any, entry: Entry | None) -> Any:
 
 def _category(values: Any, entry: Entry) -> NDArray[Any]:
     """Return texts, None = missing: also of coded integers, so that nobody takes them for numbers."""
-    known = {canonical_text(category): category for category in entry.categories or ()}
+    category_of = {canonical_text(category): category for category in entry.categories or ()}
 
     def text(value: Any) -> str | None:
         new = _replaced(value, entry)
         key = canonical_text(new)
-        category = known.get(key, new)
+        category = category_of.get(key, new)
         return category if isinstance(category, str) or key is None else key
 
     return np.array([None if value is None else value for value in each(values, text)] or [], dtype=object)

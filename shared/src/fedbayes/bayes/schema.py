@@ -142,9 +142,9 @@ class Column:
     @cached_property
     def codes(self) -> dict[str, int]:
         """Code of every accepted canonical text, aliases of truth values included."""
-        known = {text: code for code, text in enumerate(self.keys)}
-        aliases = {alias: known[text] for alias, text in _ALIASES if alias not in known and text in known}
-        return known | aliases
+        code_of = {text: code for code, text in enumerate(self.keys)}
+        aliases = {alias: code_of[text] for alias, text in _ALIASES if alias not in code_of and text in code_of}
+        return code_of | aliases
 
     def encode(self, values: Any, outside: Outside = "clip") -> NDArray[Any]:
         """Encode a column.

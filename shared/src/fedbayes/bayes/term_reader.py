@@ -162,8 +162,8 @@ def _union(*parts: list[Term]) -> list[Term]:
     """Return terms, each once: the same factors in another order are the same term."""
     terms: dict[frozenset[str], Term] = {}
     for term in (term for part in parts for term in part):
-        known = terms.setdefault(frozenset(factor.name for factor in term), term)
-        other = set(term) - set(known)
+        first = terms.setdefault(frozenset(factor.name for factor in term), term)
+        other = set(term) - set(first)
         if other:
             raise _two_ways(other.pop())
     if len(terms) > MOST_TERMS:
@@ -201,10 +201,10 @@ def _arithmetic(function: str, inside: str) -> Factor:
 
 def _options(function: str, inside: str) -> tuple[str, dict[str, Any]]:
     """Return the column and the options of C or bs."""
-    known = {"C": ("reference",), "bs": _SPLINE}.get(function)
-    if known is None:
+    defaults = {"C": ("reference",), "bs": _SPLINE}.get(function)
+    if defaults is None:
         raise SchemaError(f"formula: there is no {function}(...); there are C, bs, I, {', '.join(FUNCTIONS)}")
-    usage = f"formula: write {function}(column, {', '.join(f'{name}=...' for name in known)})"
+    usage = f"formula: write {function}(column, {', '.join(f'{name}=...' for name in defaults)})"
     try:
         call = ast.parse(f"f({_quoted(inside)})", mode="eval").body
         if not isinstance(call, ast.Call) or len(call.args) != 1:
@@ -213,7 +213,7 @@ def _options(function: str, inside: str) -> tuple[str, dict[str, Any]]:
         options = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
     except (SyntaxError, ValueError, TypeError, OverflowError, RecursionError, MemoryError):
         raise SchemaError(usage) from None
-    once = len(options) == len(call.keywords) and set(options) <= set(known)
+    once = len(options) == len(call.keywords) and set(options) <= set(defaults)
     if once and isinstance(call.args[0], ast.Call | ast.Name) and len(column.columns) == 1:
         if not isinstance(options.get("reference"), str | int | float | bool | None):
             raise SchemaError("formula: C: reference is a category, a text in quotes or a number")

@@ -41,7 +41,7 @@ def loud_warnings(model: NaiveBayes) -> list[str]:
     return warnings
 
 
-def without_values(schema: Schema, name: str, known: float, rows: float, noise: float) -> list[str]:
+def without_values(schema: Schema, name: str, present: float, rows: float, noise: float) -> list[str]:
     """Return a warning if nearly no row has a value of a feature, for models that count no missing values.
 
     Parameters
@@ -50,12 +50,12 @@ def without_values(schema: Schema, name: str, known: float, rows: float, noise: 
         Of the columns.
     name : str
         The feature.
-    known, rows : float
+    present, rows : float
         How many rows have a value that is understood, and how many there are: sums that may be noisy.
     noise : float
         Deviation of the difference of the two; 0 if they are exact.
     """
-    missing = rows - known
+    missing = rows - present
     if rows <= _CERTAIN * noise or missing <= max(_CERTAIN * noise, NEARLY_ALL * rows):
         return []
     return [_not_understood(schema, name, min(missing / rows, 1.0))]

@@ -74,9 +74,11 @@ def algorithm_named(name: str) -> Algorithm:
 
 def check_function(algorithm: str, function: str) -> None:
     """Raise `UsageProblem` if an installed algorithm has no such function for researchers, naming those that it has."""
-    known = [entry.name for entry in _describe(PREFIX + algorithm.removeprefix(PREFIX)).functions]
-    if known and function not in known:
-        raise UsageProblem(f"{algorithm} has no function '{function[:60]}' to be asked for; it has: {', '.join(known)}")
+    functions = [entry.name for entry in _describe(PREFIX + algorithm.removeprefix(PREFIX)).functions]
+    if functions and function not in functions:
+        raise UsageProblem(
+            f"{algorithm} has no function '{function[:60]}' to be asked for; it has: {', '.join(functions)}"
+        )
 
 
 def declared_of(job: Job) -> type[Arguments]:

@@ -80,8 +80,8 @@ def domain_of(model: Any) -> dict[str, Any]:
             if node.get("cuts") is not None:
                 domain[str(name)] = {"bounds": [-LARGEST_BOUND, LARGEST_BOUND]}
                 continue
-            known = domain.setdefault(str(name), {"categories": []}).get("categories", [])
-            known.extend(state for state in node["states"] if state not in (*known, MISSING_STATE))
+            categories = domain.setdefault(str(name), {"categories": []}).get("categories", [])
+            categories.extend(state for state in node["states"] if state not in (*categories, MISSING_STATE))
     return domain
 
 
@@ -138,17 +138,17 @@ def cox_gaps(model: Mapping[str, Any], frame: pd.DataFrame) -> list[Gap]:
     if model.get("formula"):  # a category that its fit did not know is refused
         return _strata(model, frame)
     references = model.get("references") if isinstance(model.get("references"), Mapping) else {}
-    known: dict[str, list[str]] = {}
+    coded: dict[str, list[str]] = {}
     for source, category in indicators(model, frame.columns).values():
         if source in frame.columns:
-            known.setdefault(source, []).append(category)
+            coded.setdefault(source, []).append(category)
     result = []
-    for source, categories in known.items():
-        told = (references or {}).get(source)
-        texts = _counted(as_categories(frame[source], categories if told is None else [*categories, str(told)]))
+    for source, categories in coded.items():
+        stated = (references or {}).get(source)
+        texts = _counted(as_categories(frame[source], categories if stated is None else [*categories, str(stated)]))
         rest = {text: count for text, count in texts.items() if text not in categories}
         early = {text: count for text, count in rest.items() if text < min(categories)}
-        reference = told if told is not None else max(early, key=lambda text: early[text]) if early else None
+        reference = stated if stated is not None else max(early, key=lambda text: early[text]) if early else None
         cells = sum(count for text, count in rest.items() if text != reference)
         result.append(Gap(source, cells, sum(texts.values()), False, "they count as the reference category"))
     return [*result, *_strata(model, frame)]

@@ -100,8 +100,8 @@ def _is_prose(texts: Iterable[str]) -> bool:
 
 def _differing(entry: Mapping[str, Any], parts: Sequence[Any]) -> str:
     """Return a note on categories that some files lack: other words for the same thing, perhaps."""
-    known = [{entry.get("recode", {}).get(text, text) for text in part.tolist() if text} for part in parts]
-    alone = sorted(set.union(*known) - set.intersection(*known)) if "categories" in entry and known else []
+    held = [{entry.get("recode", {}).get(text, text) for text in part.tolist() if text} for part in parts]
+    alone = sorted(set.union(*held) - set.intersection(*held)) if "categories" in entry and held else []
     return (
         f"not in every file: {', '.join(alone)}; if they are other words for the same, write a recode" if alone else ""
     )
@@ -126,11 +126,11 @@ def _about_codes(values: Any) -> str:
 
 def _has_commas(texts: Iterable[str]) -> bool:
     """Return whether texts are numbers, some of them with a comma for the point."""
-    known = list(texts)
+    distinct = list(texts)
     plain = as_numbers(
-        np.array([text.replace(",", ".") if COMMA.fullmatch(text) else text for text in known], dtype=object)
+        np.array([text.replace(",", ".") if COMMA.fullmatch(text) else text for text in distinct], dtype=object)
     )
-    return any(COMMA.fullmatch(text) for text in known) and not bool(np.isnan(plain).any())
+    return any(COMMA.fullmatch(text) for text in distinct) and not bool(np.isnan(plain).any())
 
 
 def _padded(column: Any) -> bool:
@@ -222,8 +222,8 @@ def _held(entry: Entry, table: Any, dictionary: Dictionary) -> Finding:
         twice = len(texts) - missing - len({text for text in texts if text is not None})
         return Finding(entry.name, len(texts), missing, 0, 0, "some identifiers are there twice" if twice else "")
     if entry.type == CATEGORY:
-        known = {canonical_text(category) for category in entry.categories or texts}
-        unknown = sum(text is not None and text not in known for text in texts)
+        categories = {canonical_text(category) for category in entry.categories or texts}
+        unknown = sum(text is not None and text not in categories for text in texts)
         return Finding(
             entry.name, len(texts), missing, unknown, 0, "add categories, a recode or missing" if unknown else ""
         )

@@ -42,10 +42,10 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         label = self.label or self.model.get("label")
         if not isinstance(label, str):
             raise ValueError("label is needed: name the node to predict, to_sklearn(label=...)")
-        known = domain_of(self.model)
+        domain = domain_of(self.model)
         states = self.model["nodes"][label]["states"] if label in self.model.get("nodes", {}) else None
-        self.classes_ = np.array([str(name) for name in states or known[label]["categories"]], dtype=object)
-        self.feature_names_in_ = np.array([name for name in known if name != label], dtype=object)
+        self.classes_ = np.array([str(name) for name in states or domain[label]["categories"]], dtype=object)
+        self.feature_names_in_ = np.array([name for name in domain if name != label], dtype=object)
         return self
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:

@@ -21,8 +21,8 @@ BY_CLASS = ("class_counts", "noise_of_means")
 
 def labels_of(result: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return the labels of categories by column, as the dictionary of the task has them; a label that two categories share names its category too."""
-    told: Any = result.get("provenance") or {}
-    dictionary = (told.get("arguments") or {}).get("dictionary")
+    provenance: Any = result.get("provenance") or {}
+    dictionary = (provenance.get("arguments") or {}).get("dictionary")
     columns = dictionary.get("columns") if isinstance(dictionary, Mapping) else None
     return {
         str(column): _distinct(entry["categories"])
@@ -104,8 +104,8 @@ def _column(entry: Any, key: str, names: Mapping[str, str]) -> Any:
 
 
 def _described(entry: Any, names: Mapping[str, str]) -> Any:
-    told = entry.get("categories") if isinstance(entry, Mapping) else None
-    return {**entry, "categories": _column(told, "values", names)} if isinstance(told, Mapping) else entry
+    categories = entry.get("categories") if isinstance(entry, Mapping) else None
+    return {**entry, "categories": _column(categories, "values", names)} if isinstance(categories, Mapping) else entry
 
 
 def _term(feature: str, labels: Labels) -> str:

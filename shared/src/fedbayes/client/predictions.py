@@ -121,11 +121,11 @@ def _posterior(model: Mapping[str, Any], frame: pd.DataFrame, label: str) -> tup
         raise UsageProblem(f"the model cannot be read: {problem}") from None
     if label not in network.states:
         raise UsageProblem(f"--label: the network has no node '{label[:60]}'; it has: {', '.join(network.nodes)}"[:400])
-    known = [node for node in network.nodes if node != label and node in frame.columns]
-    if not known:
+    evidence = [node for node in network.nodes if node != label and node in frame.columns]
+    if not evidence:
         raise UsageProblem("the table has no column of the network; columns must be named as its nodes")
     try:
-        codes = network.encode({node: _states(model["nodes"][node], frame[node]) for node in known})
+        codes = network.encode({node: _states(model["nodes"][node], frame[node]) for node in evidence})
     except ValueError as problem:
         raise UsageProblem(f"the table does not fit the network: {problem}") from None
     return network.states[label], posteriors(network, codes, label)
@@ -144,8 +144,8 @@ def _states(node: Mapping[str, Any], column: pd.Series[Any]) -> list[Any]:
         bins = np.searchsorted(np.asarray(cuts, dtype=np.float64), column.to_numpy(dtype=np.float64), side="right")
         values = [None if missing else states[code] for code, missing in zip(bins, column.isna(), strict=True)]
     else:
-        known = {canonical_text(state) for state in states}
-        values = [value if canonical_text(value) in known else None for value in values]
+        state_keys = {canonical_text(state) for state in states}
+        values = [value if canonical_text(value) in state_keys else None for value in values]
     return [MISSING_STATE if MISSING_STATE in states and pd.isna(value) else value for value in values]
 
 
@@ -167,10 +167,10 @@ def by_ensemble(model: Mapping[str, Any], frame: pd.DataFrame, label: str | None
     load = _declared("ensemble")
     if load is not None and label in (None, model.get("label")) and "vote" in model:
         ensemble = load(model)
-        known = {name for member in ensemble.members for name in member.columns if name in frame.columns}
-        if not known:
+        used = {name for member in ensemble.members for name in member.columns if name in frame.columns}
+        if not used:
             raise UsageProblem("the table has no column of the ensemble; columns must be named as its nodes")
-        columns = {name: frame[name] for name in sorted(known)}
+        columns = {name: frame[name] for name in sorted(used)}
         return _classes(ensemble.classes, np.exp(ensemble.predict_log_proba(columns, len(frame))))
     if model.get("vote", "mean") != "mean" or model.get("weights", "uniform") != "uniform":
         raise UsageProblem("this ensemble's votes need the package v6-bayesian-ensemble; install it")
@@ -201,16 +201,16 @@ def _design(model: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
 
     coded = indicators(model, frame.columns)
     references = model.get("references") or {}
-    known: dict[str, list[str]] = {}
+    categories_of: dict[str, list[str]] = {}
     for source, category in coded.values():
-        known.setdefault(source, [str(references[source])] if source in references else []).append(category)
+        categories_of.setdefault(source, [str(references[source])] if source in references else []).append(category)
     columns: dict[str, Any] = {}
     for name in (str(entry["feature"]) for entry in model["coefficients"]):
         source, category = coded.get(name, (name, ""))
         _need(frame, [source])
         columns[name] = frame[source]
         if name in coded:
-            texts = as_categories(frame[source], known[source])
+            texts = as_categories(frame[source], categories_of[source])
             columns[name] = (texts == category).astype(np.float64).where(texts.notna())
     design: pd.DataFrame = pd.DataFrame(columns)
     return design

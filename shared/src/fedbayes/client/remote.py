@@ -129,8 +129,8 @@ def _set_up_key(client: Any, key: Path | None) -> None:
         public = RSACryptor.create_public_key_bytes(load_pem_private_key(key.read_bytes(), password=None))
     except (OSError, ValueError, TypeError):
         raise UsageProblem(f"--key: {key} is not a readable private key (PEM, no password); check the path") from None
-    known = client.request(f"organization/{client.whoami.organization_id}").get("public_key")
-    if known and b64decode(known) != public:
+    registered = client.request(f"organization/{client.whoami.organization_id}").get("public_key")
+    if registered and b64decode(registered) != public:
         raise UsageProblem("--key is not the key of your organization at this server; nothing was changed")
     # Cryptors are singletons: one that an earlier connection of this process made would keep its own key.
     getattr(type(RSACryptor), "_instances", {}).pop(RSACryptor, None)
@@ -245,8 +245,8 @@ def _resolve(wanted: int | str | None, names: dict[int, str], own: int) -> int:
         wanted = own
     matches = [key for key, name in names.items() if wanted in (key, name)]
     if len(matches) != 1:
-        known = ", ".join(f"{key} ({name})" for key, name in sorted(names.items()))
-        raise UsageProblem(f"--organization must be one of the collaboration's: {known}")
+        listed = ", ".join(f"{key} ({name})" for key, name in sorted(names.items()))
+        raise UsageProblem(f"--organization must be one of the collaboration's: {listed}")
     return matches[0]
 
 
@@ -301,16 +301,16 @@ class _Watch:
         number = int(subtask["id"])
         for run in _listed(client, "run", {"task_id": number}):
             organization, status = int(run["organization"]["id"]), str(run["status"])
-            known = self._seen.get((number, organization))
+            earlier = self._seen.get((number, organization))
             event = {
                 "task": number,
                 "name": subtask.get("name"),
                 "organization": self._names.get(organization, str(organization)),
                 "status": status,
             }
-            if known is None and self._tell is not None:
+            if earlier is None and self._tell is not None:
                 self._tell({**event, "event": "start"})
-            if status in FINISHED and known not in FINISHED and self._tell is not None:
+            if status in FINISHED and earlier not in FINISHED and self._tell is not None:
                 self._tell({**event, "event": "end"})
             self._seen[(number, organization)] = status
         if subtask.get("status") in FINISHED:

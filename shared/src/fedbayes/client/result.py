@@ -98,12 +98,12 @@ class Result(dict[str, Any]):
         from .cox_scores import is_survival_score
         from .scores import confusion_of, scores_of
 
-        view, told = view_of_result(self), labelled(self)
+        view, shown = view_of_result(self), labelled(self)
         if view.figure:
-            return view.part("figure")(told, **options)
+            return view.part("figure")(shown, **options)
         if is_survival_score(self.get("metrics")):
             return figures.survival_calibration(self["metrics"])
-        confusion = confusion_of(told)
+        confusion = confusion_of(shown)
         if confusion is not None:
             return figures.confusion_matrix(*confusion)
         table = (scores_of(self) or {}).get("calibration")

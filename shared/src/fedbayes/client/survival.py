@@ -129,14 +129,14 @@ def indicators(model: Mapping[str, Any], columns: Collection[str]) -> dict[str, 
     """
     references = model.get("references")
     sources = [*references] if isinstance(references, Mapping) and references else list(columns)
-    found = {}
+    source_of = {}
     for name in (str(entry["feature"]) for entry in model["coefficients"]):
         if name in columns or "=" not in name:
             continue
         # A column's own name may hold "=".
         source = max((own for own in sources if name.startswith(f"{own}=")), key=len, default=name.partition("=")[0])
-        found[name] = (source, name[len(source) + 1 :])
-    return found
+        source_of[name] = (source, name[len(source) + 1 :])
+    return source_of
 
 
 def as_categories(values: Any, known: Iterable[str]) -> pd.Series[Any]:

@@ -72,10 +72,10 @@ def fine_laplace(count: int, scale: float) -> list[int]:
     mantissa, exponent = math.frexp(scale)
     bits = FINEST_BITS + exponent - _MANTISSA_BITS
     numerator = int(mantissa * 2.0**_MANTISSA_BITS) >> max(-bits, 0)  # of tiny floats the last bits are 0
-    found: list[int] = []
-    while len(found) < count:
-        found += fine_candidates(count - len(found), numerator, max(bits, 0))
-    return found
+    drawn: list[int] = []
+    while len(drawn) < count:
+        drawn += fine_candidates(count - len(drawn), numerator, max(bits, 0))
+    return drawn
 
 
 def laplace_candidates(count: int, numerator: int, bits: int) -> tuple[Integers, Coins]:
@@ -103,7 +103,7 @@ def fine_candidates(count: int, numerator: int, bits: int) -> list[int]:
         count,
         lambda running: (
             (uniform_integers(numerator, running.size) == 0)
-            & np.array([_uniform(bits) < low[place] for place in running], dtype=np.bool_)
+            & np.array([_uniform(bits) < low[position] for position in running], dtype=np.bool_)
         ),
     )
     negative = uniform_integers(2, count) == 1

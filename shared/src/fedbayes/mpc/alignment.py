@@ -210,8 +210,8 @@ def unite(
         own = np.full(len(lists[party, peer]), LEFT_OUT, dtype=np.int64)
         for earlier in parties[:index]:
             left, right = match(lists[earlier, party], lists[party, earlier])
-            known = labels[earlier][left] != LEFT_OUT
-            own[right[known]] = labels[earlier][left[known]]
+            labelled = labels[earlier][left] != LEFT_OUT
+            own[right[labelled]] = labels[earlier][left[labelled]]
         fresh = np.flatnonzero(own == LEFT_OUT)
         for earlier in parties[:index]:
             if {earlier, party} in separate:

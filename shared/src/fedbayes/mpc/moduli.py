@@ -89,10 +89,10 @@ def published_modulus(bits: int) -> Modulus:
     **Assumes** that nobody who sees ciphertexts has factored the challenge or was told its factors by its
     author.
     """
-    known = {2048: (RSA_2048, "RSA-2048 challenge"), 3072: (CSAIL_2019, "CSAIL2019 time capsule")}
-    if bits not in known:
-        raise ValueError(f"there are published moduli of {sorted(known)} bits, not {bits}; let a helper make one")
-    return Modulus(*known[bits])
+    moduli = {2048: (RSA_2048, "RSA-2048 challenge"), 3072: (CSAIL_2019, "CSAIL2019 time capsule")}
+    if bits not in moduli:
+        raise ValueError(f"there are published moduli of {sorted(moduli)} bits, not {bits}; let a helper make one")
+    return Modulus(*moduli[bits])
 
 
 def generate_modulus(bits: int) -> Modulus:

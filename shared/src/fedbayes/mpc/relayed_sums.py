@@ -167,9 +167,9 @@ def is_sum(key: bytes, label: str, checksums: Sequence[bytes], totals: Mapping[N
     """Say whether totals are the sums of the parts for which these are the checksums, one a share holder in their order."""
     if any(len(one) != CHECKSUM_BYTES for one in checksums):
         return False
-    told = sum(int.from_bytes(one, "little") for one in checksums)
+    total = sum(int.from_bytes(one, "little") for one in checksums)
     pads = sum(_pad(key, label, holder) for holder in range(len(checksums)))
-    return (told - pads - _checksum(key, label, totals)) % MODULUS == 0
+    return (total - pads - _checksum(key, label, totals)) % MODULUS == 0
 
 
 def _pad(key: bytes, label: str, holder: int) -> int:

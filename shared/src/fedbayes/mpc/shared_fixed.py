@@ -121,8 +121,8 @@ class Engine(ABC):
         frac_bits = left.frac_bits + right.frac_bits
         if left.public is None or right.public is None:
             return Share(operation(left.mask, right.mask), shape, frac_bits)
-        known = right.public + right.mask if self.leads else right.mask
-        return Share(operation(left.public, known) + operation(left.mask, right.public), shape, frac_bits)
+        factor = right.public + right.mask if self.leads else right.mask
+        return Share(operation(left.public, factor) + operation(left.mask, right.public), shape, frac_bits)
 
     def lifted(self, wire: Wire) -> Share:
         """Return the share of a wire's value."""
@@ -139,15 +139,15 @@ class Engine(ABC):
         """
         count, total, frac_bits = len(wires), None, sum(wire.frac_bits for wire in wires)
         shape = np.broadcast_shapes(*(wire.shape for wire in wires))
-        known: dict[tuple[int, ...], Wide] = {}
+        dealt_for: dict[tuple[int, ...], Wide] = {}
         for size in range(2, count + complete):
             for chosen in combinations(range(count), size):
                 masks = [wires[position].mask for position in chosen]
                 part = np.broadcast_shapes(*(mask.shape for mask in masks))
                 same = tuple(id(wires[position]) for position in chosen)
-                if same not in known:
-                    known[same] = self.deal(f"{name}/{chosen}", part, lambda masks=masks: reduce(mul, masks))  # type: ignore[misc]
-                dealt = known[same]
+                if same not in dealt_for:
+                    dealt_for[same] = self.deal(f"{name}/{chosen}", part, lambda masks=masks: reduce(mul, masks))  # type: ignore[misc]
+                dealt = dealt_for[same]
                 rest = [wire.public for position, wire in enumerate(wires) if position not in chosen]
                 if any(public is None for public in rest) or isinstance(self, Dealer):
                     continue

@@ -88,8 +88,8 @@ class Wire:
     def __add__(self, other: Wire) -> Wire:
         if self.frac_bits != other.frac_bits:
             raise ValueError("wires of different precision cannot be added")
-        known = self.public is not None and other.public is not None
-        public = self.public + other.public if known else None  # type: ignore[operator]
+        both_public = self.public is not None and other.public is not None
+        public = self.public + other.public if both_public else None  # type: ignore[operator]
         return Wire(public, self.mask + other.mask, self.frac_bits)
 
     def apply(self, operation: Callable[[Wide], Wide]) -> Wire:

@@ -122,7 +122,7 @@ def _pack(row: list[Node], wanted: Mapping[Node, float]) -> dict[Node, float]:
         least = placed[left] + (_room(left) + _room(node)) / 2 if left is not None else wanted[node]
         placed[node] = max(wanted[node], least)
     shift = _mean([wanted[node] - placed[node] for node in row], 0.0)
-    return {node: place + shift for node, place in placed.items()}
+    return {node: offset + shift for node, offset in placed.items()}
 
 
 def _room(node: Node) -> float:

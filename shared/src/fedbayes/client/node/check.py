@@ -99,10 +99,10 @@ def _keys(root: Place) -> Iterator[Finding]:
     for name in root.entries:
         if name not in TOP:
             yield Finding(root.keys[name], IGNORED, f"'{name}' is no key of a node{_belongs(name)}")
-    for section, known in INSIDE.items():
+    for section, keys in INSIDE.items():
         part = root.get(section)
         for name in part.entries:
-            if name not in known:
+            if name not in keys:
                 yield Finding(part.keys[name], IGNORED, f"'{name}' is no key of '{section}'{_belongs(name, section)}")
     for entry in root.get("databases").items:
         for name in entry.entries:
@@ -123,7 +123,7 @@ def _belongs(name: str, inside: str = "") -> str:
     """Return where a key belongs that stands at the wrong level, or what it may have meant."""
     if name.startswith(PREFIX):
         return "; limits belong under 'algorithm_env'"
-    section = next((section for section, known in INSIDE.items() if name in known and section != inside), None)
+    section = next((section for section, keys in INSIDE.items() if name in keys and section != inside), None)
     if section is not None:
         return f"; it belongs under '{section}'"
     if inside and name in TOP:

@@ -90,12 +90,12 @@ class Answers:
             raise self._record.damaged from None
 
 
-def tells_of_few(known: Sequence[Members], new: Members, fewest: int) -> bool:
-    """Return whether a combination of sums over `new` and over `known` sets is about fewer than `fewest` organizations, and needs both.
+def tells_of_few(answered: Sequence[Members], new: Members, fewest: int) -> bool:
+    """Return whether a combination of sums over `new` and over `answered` sets is about fewer than `fewest` organizations, and needs both.
 
     Parameters
     ----------
-    known : sequence of frozenset of int
+    answered : sequence of frozenset of int
         Sets whose sums are known.
     new : frozenset of int
         The set asked about.
@@ -109,11 +109,11 @@ def tells_of_few(known: Sequence[Members], new: Members, fewest: int) -> bool:
     is asked whether the syndrome of `new` is a combination of those of its members. Organizations that no set tells apart have one coefficient in every
     form, so groups are made of such bundles.
     """
-    if fewest <= 1 or not known or follows(known, new):
+    if fewest <= 1 or not answered or follows(answered, new):
         return False
-    if len(known) >= MOST_SETS:
+    if len(answered) >= MOST_SETS:
         return True
-    rows = _rows(known, new)
+    rows = _rows(answered, new)
     bundles: dict[tuple[bool, ...], int] = {}
     for pattern in zip(*rows, strict=True):
         bundles[pattern] = bundles.get(pattern, 0) + 1
@@ -129,17 +129,17 @@ def tells_of_few(known: Sequence[Members], new: Members, fewest: int) -> bool:
     return False
 
 
-def follows(known: Sequence[Members], new: Members) -> bool:
-    """Return whether sums over `new` follow from sums over `known` sets, so that there is nothing to remember."""
-    if new in known or not known:
-        return new in known
-    table = np.array(_rows(known, new), dtype=np.int64)
+def follows(answered: Sequence[Members], new: Members) -> bool:
+    """Return whether sums over `new` follow from sums over `answered` sets, so that there is nothing to remember."""
+    if new in answered or not answered:
+        return new in answered
+    table = np.array(_rows(answered, new), dtype=np.int64)
     return not (table[-1] @ _orthogonal(table[:-1]) % _PRIME).any()
 
 
-def _rows(known: Sequence[Members], new: Members) -> list[list[bool]]:
-    everyone = sorted(new.union(*known))
-    return [[member in one for member in everyone] for one in (*known, new)]
+def _rows(answered: Sequence[Members], new: Members) -> list[list[bool]]:
+    everyone = sorted(new.union(*answered))
+    return [[member in one for member in everyone] for one in (*answered, new)]
 
 
 def _groups(sizes: list[int], fewest: int) -> Iterator[tuple[int, ...]]:

@@ -111,12 +111,12 @@ def words_of(conditions: Sequence[tuple[str, str, Any]], read: Mapping[str, str]
     return json.dumps(parts)
 
 
-def tells_of_few(known: Sequence[Rows], new: Rows, minimum: int) -> bool:
-    """Return whether a combination of a count of `new` rows, of up to two `known` ones and of all rows is about fewer than `minimum` rows.
+def tells_of_few(answered: Sequence[Rows], new: Rows, minimum: int) -> bool:
+    """Return whether a combination of a count of `new` rows, of up to two `answered` ones and of all rows is about fewer than `minimum` rows.
 
     Parameters
     ----------
-    known : sequence of bool array, shape (rows,)
+    answered : sequence of bool array, shape (rows,)
         Rows of earlier counts.
     new : bool array, shape (rows,)
         Of the one that is asked for.
@@ -128,9 +128,9 @@ def tells_of_few(known: Sequence[Rows], new: Rows, minimum: int) -> bool:
     A row's part in the sum new + a first + b second + c all, with a, b and c of -1, 0 and 1, depends only on which of the three sets it is in. How many rows
     are in which follows from the sizes of all intersections, which two matrix products give for all pairs at once.
     """
-    if minimum <= 1 or not known:
+    if minimum <= 1 or not answered:
         return False
-    table = np.stack([*known, np.zeros_like(new)])  # the last stands for no second one
+    table = np.stack([*answered, np.zeros_like(new)])  # the last stands for no second one
     inside, everywhere = _pairs(table[:, new]), _pairs(table)
     within, without = _places(inside, int(new.sum())), _places(everywhere - inside, int((~new).sum()))
     proper = ~np.eye(len(table), dtype=np.bool_)
