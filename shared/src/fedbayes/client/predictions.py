@@ -201,16 +201,16 @@ def _design(model: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
 
     coded = indicators(model, frame.columns)
     references = model.get("references") or {}
-    known: dict[str, list[str]] = {}
+    levels: dict[str, list[str]] = {}
     for source, category in coded.values():
-        known.setdefault(source, [str(references[source])] if source in references else []).append(category)
+        levels.setdefault(source, [str(references[source])] if source in references else []).append(category)
     columns: dict[str, Any] = {}
     for name in (str(entry["feature"]) for entry in model["coefficients"]):
         source, category = coded.get(name, (name, ""))
         _need(frame, [source])
         columns[name] = frame[source]
         if name in coded:
-            texts = as_categories(frame[source], known[source])
+            texts = as_categories(frame[source], levels[source])
             columns[name] = (texts == category).astype(np.float64).where(texts.notna())
     design: pd.DataFrame = pd.DataFrame(columns)
     return design
