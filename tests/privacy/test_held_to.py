@@ -115,6 +115,14 @@ def test_no_more_is_debited_than_the_job_announced(name: str) -> None:
         run(name)
 
 
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", [name for name in NOISY if NOISY[name][3].get("delta")])
+def test_no_larger_delta_is_debited_than_the_job_announced(name: str) -> None:
+    heavier = asking(lambda request: rewritten(request, "delta", lambda one: 3.0 * one))
+    with heavier, pytest.raises(MessageError, match="delta: more would be debited than the job announced"):
+        run(name)
+
+
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", [name for name in NOISY if name not in ENCRYPTED])
 def test_control_unchecked_it_is(name: str) -> None:

@@ -257,16 +257,18 @@ def test_measures_are_those_of_the_model_that_was_counted(monkeypatch: pytest.Mo
     def deviating(judged: Any, *more: Any) -> Any:
         request, question = honest(judged, *more), judged.question
         other = {
-            "domain": replace(
-                judged, question=replace(question, domain={**question.domain, "age": {"bounds": [60, 60.1]}})
-            ),
-            "references": replace(judged, question=replace(question, references={"stage": "II"})),
-            "coefficients": replace(judged, coefficients=judged.coefficients * 2),
-        }
-        return replace(request, judged=other[what])
+            "domain": replace(question, domain={**question.domain, "age": {"bounds": [60, 60.1]}}),
+            "references": replace(question, references={"stage": "II"}),
+            "coefficients": question,
+        }[what]
+        values = judged.coefficients * (2.0 if what == "coefficients" else 1.0)
+        named = [{"feature": name, "coefficient": one} for name, one in zip(other.labels, values, strict=True)]
+        outline = judged.model if what == "domain" else {**judged.model, "coefficients": named}
+        return replace(request, judged=replace(judged, question=other, model=outline))
 
     monkeypatch.setattr(exact, "asked_of", deviating)
-    with pytest.raises(MessageError, match="this evaluation has been asked for with other"):
+    words = "this evaluation has been asked for with other|none that the job's manifest names"
+    with pytest.raises(MessageError, match=words):
         judge(frame, model)
 
 

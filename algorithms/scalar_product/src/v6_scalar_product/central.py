@@ -211,8 +211,14 @@ def _safe_gains(
 
 
 def _tables(federation: Federation, names: list[str], asked: Tables, joint: bool = True) -> SecureTables:
-    questions, told = 1 if joint else len(names) - 1, (asked.neighbors, asked.honest_fraction)
-    preflight = preflight_of(names, asked.identifier, asked.epsilon, questions, (), *told)
+    preflight = preflight_of(
+        names,
+        asked.identifier,
+        asked.epsilon,
+        1 if joint else len(names) - 1,
+        neighbors=asked.neighbors,
+        honest_fraction=asked.honest_fraction,
+    )
     parties = open_parties(federation, asked.organizations, asked.helper, preflight)
     setup = setup_of(
         federation,

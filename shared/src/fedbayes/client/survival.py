@@ -139,12 +139,12 @@ def indicators(model: Mapping[str, Any], columns: Collection[str]) -> dict[str, 
     return source_of
 
 
-def as_categories(values: Any, known: Iterable[str]) -> pd.Series[Any]:
+def as_categories(values: Any, names: Iterable[str]) -> pd.Series[Any]:
     """Return a column as the categories that a model knows: as they are written, or else the one with the same canonical text (``1.0`` for ``1``).
 
     Other cells are their text, and gaps stay gaps.
     """
-    categories = list(known)
+    categories = list(names)
     alike: dict[str | None, list[str]] = {}
     for category in categories:
         alike.setdefault(canonical_text(category), []).append(category)

@@ -69,7 +69,7 @@ class ScoreRequest(Message):
     def levels(self) -> dict[str, list[str]]:
         """The categories of the formula's columns."""
         levels = self.model.get("levels") or {} if self.formula else {}
-        return {str(name): [str(level) for level in known] for name, known in levels.items()}
+        return {str(name): [str(level) for level in categories] for name, categories in levels.items()}
 
     @property
     def columns(self) -> list[tuple[str, str | None, float]]:

@@ -25,8 +25,8 @@ from .whole import judge_by_rows
 REASON = "computed from the records without noise"
 SEES = "the total linear predictor of every record, under the model's coefficients"
 JOINED = {
-    "stations": "the coefficients of their own columns, which of their own records are common to all, and numbers of rows",
-    "helper": "numbers of rows; with an identifier column, sizes of the overlaps",
+    "stations": "the coefficients of the model, which of their own records are common to all, and numbers of rows",
+    "helper": "the coefficients of the model and numbers of rows; with an identifier column, sizes of the overlaps",
 }
 
 

@@ -58,12 +58,12 @@ class Judged(Message):
     def coefficients(self) -> np.ndarray[Any, Any]:
         """Those of the model, float64 (columns,), of design columns in the units of the data."""
         try:
-            told = {str(entry["feature"]): float(entry["coefficient"]) for entry in self.model["coefficients"]}
+            named = {str(entry["feature"]): float(entry["coefficient"]) for entry in self.model["coefficients"]}
         except (KeyError, TypeError, AttributeError):
             raise ValueError("the model of the request is no linear predictor") from None
-        if set(told) != set(self.question.labels):
+        if set(named) != set(self.question.labels):
             raise ValueError("coefficients and columns do not fit together")
-        return np.array([told[name] for name in self.question.labels], dtype=np.float64)
+        return np.array([named[name] for name in self.question.labels], dtype=np.float64)
 
     @property
     def times(self) -> int:
