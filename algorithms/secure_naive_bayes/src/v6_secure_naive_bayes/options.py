@@ -33,14 +33,22 @@ def before_fit(noise: Noise, columns: list[str], whom: Unit = ROW) -> Preflight:
 def before_vertical_fit(noise: Noise, columns: list[str]) -> Preflight:
     """Return what a vertical fit says of itself; how much of the budget a station spends depends on which features it holds."""
     private = noise.private and promise.holds(noise.epsilon)
-    return Preflight(columns=tuple(columns), functions=("partial_features", "partial_tables"), private=private)
+    return Preflight(
+        columns=tuple(columns),
+        functions=("partial_features", "partial_tables"),
+        shared_epsilon=noise.epsilon if noise.private else 0.0,
+        queries=int(not noise.private),
+        private=private,
+    )
 
 
 def before_classify(epsilon: float, columns: list[str]) -> Preflight:
     """Return what a classification says of itself before anything is spent."""
     functions = ("partial_features", "partial_tables", "partial_factors")
     private = promise.holds(epsilon)
-    return Preflight(columns=tuple(columns), functions=functions, private=private, single_records=True)
+    return Preflight(
+        columns=tuple(columns), functions=functions, shared_epsilon=epsilon, private=private, single_records=True
+    )
 
 
 def check_membership(federation: Federation, data: Any, stations: tuple[int, ...] | None = None) -> Membership:

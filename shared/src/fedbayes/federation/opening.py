@@ -26,8 +26,11 @@ class Preflight(Message):
         Partial functions that it calls.
     epsilon, delta : float
         What it will debit at every station with data, in all.
+    shared_epsilon : float
+        What it will debit at all stations together, where each spends as much of it as it holds columns: which is known only later.
     queries : int
-        Questions that it will debit.
+        Questions that it will debit, as far as they are known: tables of a search, records of a prediction and exact rounds of a descent are counted when
+        they are asked.
     private : bool
         Whether all that leaves is differentially private.
     single_records : bool
@@ -43,6 +46,7 @@ class Preflight(Message):
     functions: tuple[str, ...] = ()
     epsilon: float = 0.0
     delta: float = 0.0
+    shared_epsilon: float = 0.0
     queries: int = 0
     private: bool = False
     single_records: bool = False
@@ -50,7 +54,7 @@ class Preflight(Message):
     summed: bool = False
 
     def __post_init__(self) -> None:
-        costs = (self.epsilon, self.delta, float(self.queries))
+        costs = (self.epsilon, self.delta, self.shared_epsilon, float(self.queries))
         if not all(math.isfinite(cost) and cost >= 0 for cost in costs):
             raise ValueError("costs must be finite and at least 0")
 
