@@ -329,3 +329,18 @@ def test_an_outlook_and_a_federation_know_the_same_at_the_outset():
         outlook.open_channel(["Rotterdam"], Preflight(functions=("fit",)))
     assert end.value.preflight.functions == ("fit",)
     assert list(outlook.names) == [1]
+
+
+def test_what_stations_debit_by_their_columns_is_told_as_a_whole(command):
+    binary = {"categories": ["no", "yes"]}
+    random = np.random.default_rng(4)
+    ills = np.where(random.random((60, 3)) < 0.5, "yes", "no")
+    parties = {name: pd.DataFrame({"y": ills[:, 0], name: ills[:, place]}) for place, name in enumerate("wxz")}
+    asked = {"label": "y", "split": "vertical", "epsilon": 2.0, "domain": {name: binary for name in "wxyz"}}
+    told = plan(Job("secure_naive_bayes", "fit", asked), Setting())
+    with OneProcess(parties) as federation:
+        result = federation.run("secure_naive_bayes", "fit", asked)
+    assert told["debit"]["epsilon"] == 0.0
+    assert sum(debit["epsilon"] for debit in result.cost.debits.values()) == pytest.approx(told["shared_epsilon"])
+    words = ["--arg", "label=y", "--arg", "split=vertical", "--arg", "epsilon=2"]
+    assert "its part by columns of epsilon 2," in command("plan", "secure_naive_bayes", "fit", *words)[1]

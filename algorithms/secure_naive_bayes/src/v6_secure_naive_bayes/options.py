@@ -37,8 +37,14 @@ def before_fit(noise: Noise, columns: list[str], whom: Unit = ROW) -> Preflight:
 def before_vertical_fit(noise: Noise, columns: list[str]) -> Preflight:
     """Return what a vertical fit says of itself; how much of the budget a station spends depends on which features it holds."""
     private = noise.private and promise.holds(noise.epsilon)
-    functions, spent = ("partial_features", "partial_tables"), (noise.epsilon, 0.0)
-    return Preflight(tuple(columns), functions=functions, private=private, relation=OF_TABLES, most=spent)
+    return Preflight(
+        columns=tuple(columns),
+        functions=("partial_features", "partial_tables"),
+        shared_epsilon=noise.epsilon if noise.private else 0.0,
+        queries=int(not noise.private),
+        private=private,
+        relation=OF_TABLES,
+    )
 
 
 def before_classify(epsilon: float, columns: list[str]) -> Preflight:
@@ -47,10 +53,10 @@ def before_classify(epsilon: float, columns: list[str]) -> Preflight:
     return Preflight(
         columns=tuple(columns),
         functions=functions,
+        shared_epsilon=epsilon,
         private=promise.holds(epsilon),
         single_records=True,
         relation=OF_TABLES,
-        most=(epsilon, 0.0),
     )
 
 

@@ -48,7 +48,8 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
     dict
         ``rounds`` (usual; None where it is not known) and ``seconds`` on stock nodes, ``bytes`` (about; None
         where they depend on more than the question), ``columns``, ``debit`` (epsilon, delta, queries at every
-        station with data), ``private``, ``single_records``, ``noise`` (of tables by class: deviation of a cell, cells, mean count; None for
+        station with data), ``shared_epsilon`` (of all stations together, where each debits a part of it by the columns it holds; else 0),
+        ``private``, ``single_records``, ``noise`` (of tables by class: deviation of a cell, cells, mean count; None for
         others), ``expected`` (accuracy on made-up records; None without rows, or for other tasks), ``chosen`` (what the task
         chooses of itself, and from what), ``rehearsal`` (what `rehearsal.rehearse` returns; None if it was not asked for. Rounds and bytes are
         then measured), ``refusals`` (the words of each limit), ``warnings``.
@@ -78,6 +79,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         "bytes": rehearsed["bytes"] if rehearsed else _bytes(job, len(outlook.names), setting.rows),
         "columns": list(preflight.columns),
         "debit": {"epsilon": preflight.epsilon, "delta": preflight.delta, "queries": preflight.queries},
+        "shared_epsilon": preflight.shared_epsilon,
         "private": preflight.private,
         "single_records": preflight.single_records,
         "noise": _noise(job, setting),

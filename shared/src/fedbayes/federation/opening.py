@@ -55,8 +55,11 @@ class Preflight(Message):
         Partial functions that it calls.
     epsilon, delta : float
         What it will debit at every station with data, in all.
+    shared_epsilon : float
+        What it will debit at all stations together, where each spends as much of it as it holds columns: which is known only later.
     queries : int
-        Questions that it will debit.
+        Questions that it will debit, as far as they are known: tables of a search, records of a prediction and exact rounds of a descent are counted when
+        they are asked.
     private : bool
         Whether all that leaves is differentially private.
     single_records : bool
@@ -80,6 +83,7 @@ class Preflight(Message):
     functions: tuple[str, ...] = ()
     epsilon: float = 0.0
     delta: float = 0.0
+    shared_epsilon: float = 0.0
     queries: int = 0
     private: bool = False
     single_records: bool = False
@@ -91,7 +95,7 @@ class Preflight(Message):
     concerned: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        costs = (self.epsilon, self.delta, float(self.queries))
+        costs = (self.epsilon, self.delta, self.shared_epsilon, float(self.queries))
         if not all(math.isfinite(cost) and cost >= 0 for cost in costs):
             raise ValueError("costs must be finite and at least 0")
         if not (0.0 <= self.honest_fraction <= 1.0 and all(most >= 0.0 for most in self.most)):
@@ -100,7 +104,7 @@ class Preflight(Message):
     @property
     def bound(self) -> tuple[float, float]:
         """Most (epsilon, delta) that a station may debit in the whole job."""
-        return max(self.epsilon, self.most[0]), max(self.delta, self.most[1])
+        return max(self.epsilon + self.shared_epsilon, self.most[0]), max(self.delta, self.most[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,10 @@ MEASURED = "--rows N --rehearse 3 measures it on made-up records"
 
 def _print(planned: dict[str, Any]) -> None:
     debit = planned["debit"]
-    cost = f"epsilon {debit['epsilon']:g}, delta {debit['delta']:g}, queries {debit['queries']}"
+    shared = planned["shared_epsilon"]
+    epsilon = f"its part by columns of epsilon {shared:g}" if shared else f"epsilon {debit['epsilon']:g}"
+    more = " or as many as are asked on the way" if debit["queries"] else ""
+    cost = f"{epsilon}, delta {debit['delta']:g}, queries {debit['queries']}{more}"
     rows = [
         ("stations", str(planned["stations"])),
         (
