@@ -83,7 +83,9 @@ def test_class_counts_are_a_query_only_without_categorical_features(domain):
 def test_a_station_weighs_as_many_rows_as_it_has_values(tables, domain, sensitivity):
     """Nine in ten values are missing at one station: the pooled moments are those of the values that are there."""
     schema = Schema.from_domain(domain)
-    settings = Settings(1e9, sensitivity, "student_t", 30.0)  # without the tails of Cauchy noise, which pass the bounds below once in 60 runs
+    settings = Settings(
+        1e9, sensitivity, "student_t", 30.0
+    )  # without the tails of Cauchy noise, which pass the bounds below once in 60 runs
     tables = {name: table.copy() for name, table in tables.items()}
     tables["east"].loc[tables["east"].index % 10 > 0, "age"] = None
     coded = [schema.encode(table) for table in tables.values()]

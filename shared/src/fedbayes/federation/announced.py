@@ -85,8 +85,8 @@ def check_debit(
         )
     station.memory.note(_DEBIT, [*entry, epsilon, delta])
     debits = station.memory.noted(_DEBIT)
-    for place, name in ((2, "epsilon"), (3, "delta")):
-        if math.fsum(debit[place] for debit in debits) > announced.bound[place - 2] * _ROUNDING:
+    for position, name in ((2, "epsilon"), (3, "delta")):
+        if math.fsum(debit[position] for debit in debits) > announced.bound[position - 2] * _ROUNDING:
             raise MessageError(f"{name}: more would be debited than the job announced to this station; the job stops")
 
 
