@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from .dictionary_entry import IDENTIFIER, LARGEST, Entry, read_entry
+from .dictionary_entry import IDENTIFIER, LARGEST, Cut, Entry, read_entry
 from .encoding import SchemaError, check_missing
 from .formula import Formula, read_formula
 from .missing import MISSING, top_missing
@@ -138,6 +138,11 @@ class Dictionary:
     def derived(self) -> dict[str, set[str]]:
         """Derived column -> columns of the table that it is made of."""
         return {name: set(entry.sources) for name, entry in self.columns.items() if entry.is_derived}
+
+    @property
+    def cut(self) -> dict[str, Cut]:
+        """Columns that are cut from numbers of the table, by name."""
+        return {name: entry.cut for name, entry in self.columns.items() if entry.cut is not None}
 
     def looked_at(self, names: Iterable[str]) -> list[str]:
         """Return those of these columns whose categories or bounds come from data."""

@@ -28,6 +28,7 @@ class Cut:
 
     column: str
     at: tuple[float, ...]
+    categories: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -225,7 +226,7 @@ def _cut(name: str, content: Any, categories: tuple[Any, ...] | None) -> Cut | N
         raise SchemaError(f"column {name!r}: the points of cut must increase")
     if categories is None or len(categories) != len(points) + 1:
         raise SchemaError(f"column {name!r}: cut needs one category more than points, the lowest first")
-    return Cut(content["column"], tuple(float(point) for point in points))
+    return Cut(content["column"], tuple(float(point) for point in points), categories)
 
 
 def _flag(name: str, content: object) -> bool:

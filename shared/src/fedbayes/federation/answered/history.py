@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import platform
 from ..errors import ThresholdError
 from . import readings, selections
+from .cut_columns import in_numbers
 from .organizations import Answers, Members
 from .readings import Readings
 from .selections import Selections
@@ -75,20 +76,27 @@ class History:
     def note_left_out(self, column: str, domain: Mapping[str, Any] | None) -> None:
         """Note for the job that its answers leave out rows with a missing cell in a column.
 
-        `check` compares these rows with those of counts and of other tasks. Derived columns are guarded by FEDBAYES_ALLOW_FORMULAS instead.
+        `check` compares these rows with those of counts and of other tasks. Columns with a formula are guarded by FEDBAYES_ALLOW_FORMULAS instead.
         """
+        if column in self._source.cut:
+            column = self._source.cut[column].column
         read = {} if self._folder is None else self._source.reads([column], domain, (column,))
         if read:
             self._memory.note(LEFT_OUT, selections.words_of([(column, "missing", None)], read))
 
     def note_bins(self, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float], chosen: bool) -> None:
-        """Note for the rounds of the job in which bins this station counts a column; nothing of a derived one.
+        """Note for the rounds of the job in which bins this station counts a column; nothing of one with a formula.
+
+        A column that the dictionary cuts from a number counts as bins of the number.
 
         Raises
         ------
         ThresholdError
             If the borders are `chosen` by the task, and nothing is remembered.
         """
+        if column in self._source.cut:
+            cut = self._source.cut[column]
+            column, cuts, chosen = cut.column, cut.at, True
         if chosen and cuts and self._forgets:
             raise ThresholdError(REMEMBERS_NOTHING)
         if self._folder is not None:
@@ -98,14 +106,16 @@ class History:
     def check_conditions(self, conditions: Sequence[tuple[str, str, Any]], domain: Mapping[str, Any] | None) -> None:
         """Remember the conditions of an exact count, each (column, operator, value), or refuse them if with earlier ones they set few rows apart.
 
-        Conditions on derived columns are not recorded: they are guarded by FEDBAYES_ALLOW_FORMULAS. A node without a record answers conditions on one
-        value only.
+        Conditions on columns with a formula are not recorded: they are guarded by FEDBAYES_ALLOW_FORMULAS. Those on a column that is cut from a
+        number are ranges of the number. A node without a record answers conditions on one value only.
 
         Raises
         ------
         ThresholdError, StationError
             As `check`.
         """
+        if not self._policy.allow_differences:
+            conditions = in_numbers(conditions, self._source.cut)
         if self._forgets and (len(conditions) > 1 or any(test not in BY_VALUE for _, test, _ in conditions)):
             raise ThresholdError(REMEMBERS_NOTHING)
         if self._folder is None or not conditions:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...bayes.dictionary import Dictionary
+from ...bayes.dictionary_entry import Cut
 from ...bayes.encoding import SchemaError, canonical_text
 from ...bayes.missing import Reading
 from ...bayes.recoding import applied, named_values
@@ -205,6 +206,11 @@ class Source:
     def derived(self) -> Mapping[str, Any]:
         """Columns that the dictionary derives -> those of the table that each is made of."""
         return {} if self._dictionary is None else self._dictionary.derived
+
+    @property
+    def cut(self) -> Mapping[str, Cut]:
+        """Columns that the dictionary cuts from numbers of the table, by name."""
+        return {} if self._dictionary is None else self._dictionary.cut
 
     def origins(self, columns: Sequence[str]) -> list[str]:
         """Return the columns of the table that `columns` are derived from, and those by which rows are left out."""

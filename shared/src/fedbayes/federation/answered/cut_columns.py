@@ -1,0 +1,66 @@
+"""Columns that a data dictionary cuts from numbers, in words about these numbers: another name for bins and ranges is no way round the record of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...bayes.dictionary_entry import Cut
+from ...bayes.encoding import canonical_text
+from ...bayes.schema import LARGEST_BOUND
+from ..errors import ThresholdError
+
+NOT_NEIGHBOURS = (
+    "conditions: of a column that the dictionary cuts from a number, exact counts are of categories that are beside one another; ask for such, "
+    "or give an epsilon"
+)
+Test = tuple[str, str, Any]
+"""A condition: column, operator, value."""
+
+
+def in_numbers(conditions: Sequence[Test], cut: Mapping[str, Cut]) -> list[Test]:
+    """Return conditions in which those on cut columns are ranges of the numbers that they are cut from.
+
+    Parameters
+    ----------
+    conditions : sequence of (column, operator, value)
+        Of an exact count.
+    cut : mapping
+        How columns are cut, by name.
+
+    Raises
+    ------
+    ThresholdError
+        If categories for which a condition holds are not beside one another.
+    """
+    return [
+        told for test in conditions for told in (_of_number(*test, cut[test[0]]) if test[0] in cut else iter([test]))
+    ]
+
+
+def _of_number(name: str, operator: str, value: Any, cut: Cut) -> Iterator[Test]:
+    if operator == "missing":
+        yield cut.column, operator, value
+        return
+    held = np.flatnonzero(_held(name, operator, value, cut))
+    if not len(held) or len(held) <= held[-1] - held[0]:
+        raise ThresholdError(NOT_NEIGHBOURS)
+    first, after = int(held[0]), int(held[-1]) + 1
+    if first or after > len(cut.at):
+        yield cut.column, ">=", cut.at[first - 1] if first else -LARGEST_BOUND
+    if after <= len(cut.at):
+        yield cut.column, "<", cut.at[after - 1]
+
+
+def _held(name: str, operator: str, value: Any, cut: Cut) -> npt.NDArray[np.bool_]:
+    """Return for which categories a condition holds, shape (categories,)."""
+    import pandas
+
+    from ..vertical.conditions import holds
+    from ..vertical.factor_info import Condition
+
+    categories = [canonical_text(category) for category in cut.categories]
+    return holds(pandas.Series(categories, dtype=object), Condition(name, operator, value))

@@ -1,0 +1,131 @@
+"""Columns that a dictionary cuts from a number are bins and ranges of it by another name: exact answers are held against each other alike."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from mock_kit import NO_DATA, run_mocked
+from one_process import OneProcess
+
+from fedbayes.bayes.dictionary_entry import Cut
+from fedbayes.bayes.schema import LARGEST_BOUND
+from fedbayes.federation.answered.cut_columns import in_numbers
+from fedbayes.federation.errors import ThresholdError
+
+ROWS = 120
+REFUSED = "would set apart"
+AGE = Cut("age", (30.0, 60.0), ("young", "middle", "old"))
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "told"),
+    [
+        ("==", "young", [("<", 30.0)]),
+        ("==", "middle", [(">=", 30.0), ("<", 60.0)]),
+        ("!=", "young", [(">=", 30.0)]),
+        ("in", ["middle", "young"], [("<", 60.0)]),
+        ("in", ["young", "middle", "old"], [(">=", -LARGEST_BOUND)]),
+        ("missing", None, [("missing", None)]),
+    ],
+)
+def test_a_condition_on_categories_in_numbers(operator, value, told):
+    other = ("sex", "==", "f")
+    found = in_numbers([("group", operator, value), other], {"group": AGE})
+    assert found == [*(("age", *words) for words in told), other]
+
+
+@pytest.mark.parametrize(("operator", "value"), [("!=", "middle"), ("in", ["young", "old"]), ("==", "none such")])
+def test_categories_that_are_apart_are_not_asked_together(operator, value):
+    with pytest.raises(ThresholdError, match="beside one another"):
+        in_numbers([("group", operator, value)], {"group": AGE})
+
+
+def frames():
+    ids = [f"p{row:03d}" for row in range(ROWS)]
+    draw = np.random.default_rng(4)
+    a = pd.DataFrame({"id": ids, "age": np.arange(20, 20 + ROWS), "sex": draw.choice(["m", "f"], ROWS)})
+    return a, pd.DataFrame({"id": ids, "ill": draw.choice(["no", "yes"], ROWS)})
+
+
+@pytest.fixture
+def nodes(tmp_path):
+    """Two stations, one's with all but the diagnosis, that remember what they answered exactly, or do not."""
+
+    def made(allow_differences=False, parties=None):
+        for name in "ab":
+            (tmp_path / name).mkdir(exist_ok=True)
+        given = dict(zip("ab", parties or frames(), strict=True))
+        tables = {name: {"default": table, "vault": tmp_path / name} for name, table in given.items()}
+        limits = {name: {"ledger": "vault", "allow_differences": allow_differences} for name in tables}
+        return OneProcess(tables, helpers=["h"], policies=limits)
+
+    return made
+
+
+def study(name, point):
+    cut = {"type": "category", "categories": ["below", "above"], "cut": {"column": "age", "at": [point]}}
+    return {"columns": {name: cut, "ill": {"type": "category", "categories": ["no", "yes"]}}}
+
+
+def below(name):
+    return [{"column": name, "op": "==", "value": "below"}, {"column": "ill", "op": "==", "value": "yes"}]
+
+
+QUESTIONS = [
+    ("scalar_product", "count", lambda name: {"conditions": below(name)}),
+    ("scalar_product", "contingency", lambda name: {"columns": [name, "ill"]}),
+    ("vertibayes", "fit", lambda name: {"columns": [name, "ill"], "structure": [[name, "ill"]]}),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "function", "arguments"), QUESTIONS, ids=lambda one: str(one)[:20])
+@pytest.mark.parametrize("other", ["group", "renamed"])
+def test_two_cuts_that_one_row_lies_between(nodes, algorithm, function, arguments, other):
+    """Each answer is about many; the difference is one person's value at another station, whatever the columns are called."""
+
+    def asked(federation, name, point, **more):
+        given = {"id_column": "id", "dictionary": study(name, point), **arguments(name), **more}
+        return federation.run(algorithm, function, given)
+
+    for allowed in (False, True):
+        with nodes(allowed) as federation:
+            asked(federation, "group", 80)
+            asked(federation, other, 100)
+            if allowed:
+                asked(federation, other, 81)
+                continue
+            with pytest.raises(ThresholdError, match=REFUSED):
+                asked(federation, other, 81)
+            asked(federation, other, 80)
+
+
+def test_a_cut_and_a_range_that_one_row_lies_between(nodes):
+    with nodes() as federation:
+        cut = {"conditions": below("group"), "id_column": "id"}
+        federation.run("scalar_product", "count", {**cut, "dictionary": study("group", 80)})
+        tests = [{"column": "age", "op": "<", "value": 81}, below("group")[1]]
+        with pytest.raises(ThresholdError, match=REFUSED):
+            federation.run("scalar_product", "count", {"conditions": tests, "id_column": "id"})
+        federation.run("scalar_product", "count", {**cut, "dictionary": study("group", 81), "epsilon": 1.0})
+
+
+def test_a_further_condition_on_a_cut_column_that_one_row_fails(nodes):
+    """The men of a group, and all men but one: of several columns, so that only the rows of the counts tell."""
+    a, b = frames()
+    a["sex"] = np.where(a["age"] >= 80, "f", "m")
+    a.loc[a["age"] == 90, "sex"] = "m"
+    man = {"column": "sex", "op": "==", "value": "m"}
+    with nodes(parties=(a, b)) as federation:
+        federation.run("scalar_product", "count", {"conditions": [man, below("group")[1]], "id_column": "id"})
+        asked = {"conditions": [man, *below("group")], "dictionary": study("group", 80), "id_column": "id"}
+        with pytest.raises(ThresholdError, match=REFUSED):
+            federation.run("scalar_product", "count", asked)
+
+
+@pytest.mark.parametrize(("algorithm", "function", "arguments"), QUESTIONS[:2], ids=lambda one: str(one)[:20])
+def test_a_node_that_remembers_nothing_answers_no_cuts(monkeypatch, algorithm, function, arguments):
+    monkeypatch.delenv("FEDBAYES_ALLOW_DIFFERENCES")
+    given = {**arguments("group"), "id_column": "id", "dictionary": study("group", 80)}
+    with pytest.raises(ThresholdError, match="no folder database"):
+        run_mocked(algorithm, function, [*frames(), NO_DATA], **given)
+    private = run_mocked(algorithm, function, [*frames(), NO_DATA], **given, epsilon=1.0)
+    assert private["privacy"]["differentially_private"]
