@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fedbayes.client import remote
+from fedbayes.client import connection, remote
 from fedbayes.client.commands.exits import TaskFailed, UsageProblem, code_of
 from fedbayes.client.local import Job
 from fedbayes.federation import errors
@@ -161,12 +161,12 @@ def test_unreadable_result_is_a_failure(text):
 @pytest.mark.parametrize("address", ["localhost", "ftp://x", "https://", "http://localhost:port"])
 def test_addresses_are_checked(address):
     with pytest.raises(UsageProblem, match="--server"):
-        remote.connect(remote.Access(address, "user", "word"))
+        connection.connect(connection.Access(address, "user", "word"))
 
 
 def test_silent_server_is_a_failure():
     with pytest.raises(TaskFailed, match="does not answer"):
-        remote.connect(remote.Access("http://127.0.0.1:9/api", "user", "word"))
+        connection.connect(connection.Access("http://127.0.0.1:9/api", "user", "word"))
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def user_client(monkeypatch):
 
 
 def test_connecting_is_quiet_and_uses_the_port_of_the_address(user_client, capsys):
-    client = remote.connect(remote.Access("https://server.example/api", "user", "word"))
+    client = connection.connect(connection.Access("https://server.example/api", "user", "word"))
     assert (client.host, client.port, client.path) == ("https://server.example", 443, "/api")
     assert user_client.keys == [None]
     logging.getLogger().error("anything else")
@@ -206,19 +206,19 @@ def test_connecting_is_quiet_and_uses_the_port_of_the_address(user_client, capsy
 
 
 def test_own_key_is_used(user_client, key_file):
-    remote.connect(remote.Access("http://localhost:5000", "user", "word", key=key_file))
+    connection.connect(connection.Access("http://localhost:5000", "user", "word", key=key_file))
     assert user_client.keys == [str(key_file)]
 
 
 def test_a_key_that_the_server_does_not_know_never_replaces_the_known_one(user_client, key_file):
     user_client.public = "c29tZXRoaW5nIGVsc2U="
     with pytest.raises(UsageProblem, match="nothing was changed"):
-        remote.connect(remote.Access("http://localhost:5000", "user", "word", key=key_file))
+        connection.connect(connection.Access("http://localhost:5000", "user", "word", key=key_file))
     assert user_client.keys == []
 
 
 def test_a_file_that_is_no_key_is_refused(user_client, tmp_path):
     (tmp_path / "key.pem").write_text("no key")
     with pytest.raises(UsageProblem, match="--key"):
-        remote.connect(remote.Access("http://localhost:5000", "user", "word", key=tmp_path / "key.pem"))
+        connection.connect(connection.Access("http://localhost:5000", "user", "word", key=tmp_path / "key.pem"))
     assert json.dumps(user_client.keys) == "[]"

@@ -17,7 +17,7 @@ from fedbayes.bayes.missing import Reading
 from fedbayes.client.cli import invoke
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem, PolicyError
-from fedbayes.federation.tables import reading
+from fedbayes.federation.tables.database_reader import read_database
 from fedbayes.federation.tables.databases import Database
 from fedbayes.federation.tables.omop import query_of
 from fedbayes.federation.tables.reading import Source
@@ -310,7 +310,7 @@ def test_only_what_is_asked_for_is_fetched(node, tmp_path):
     file = sqlite(tmp_path / "cdm.sqlite", made(8))
     node(file, "study")
     assert list(Database("default", "study", None).frame(["year_of_birth"]).columns) == ["year_of_birth"]
-    assert list(reading.read_database(Reading(), Database("default", "study", None)).columns) == [
+    assert list(read_database(Reading(), Database("default", "study", None)).columns) == [
         "person_id",
         "year_of_birth",
     ]

@@ -28,7 +28,7 @@ from fedbayes.federation.horizontal import (
     split_tables,
     table_queries,
 )
-from fedbayes.federation.horizontal.evaluation import Form
+from fedbayes.federation.horizontal.tallying import Form
 
 DOMAIN = {
     "x": {"bounds": [0, 10]},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from fedbayes.federation import Station, platform
+from fedbayes.federation import Station, node_databases
 from fedbayes.federation.errors import DataProblem, MessageError, PolicyError
 from fedbayes.federation.secrets import once
 from fedbayes.randomness import secret_bytes
@@ -29,7 +29,7 @@ def hidden(station: Station, member: Member) -> Member:
             "secret members need a folder that outlives the job; ask the node administrator to set FEDBAYES_LEDGER, or fit with secret=false"
         )
     name = secret_bytes(ID_LENGTH // 2).hex()
-    folder = platform.folder_database(station.policy.ledger)
+    folder = node_databases.folder_database(station.policy.ledger)
     once(folder / f"{PREFIX}{name}.json", json.dumps(replace(member, secret_id=name).to_json()).encode())
     return replace(member, network=None, cuts={}, secret_id=name)
 
@@ -49,7 +49,7 @@ def recalled(station: Station, member: Member) -> Member:
         raise MessageError("the id of a secret member is malformed")
     if station.policy.ledger is None:
         raise PolicyError("this node keeps no secret members: it has no ledger folder")
-    path = platform.folder_database(station.policy.ledger) / f"{PREFIX}{name}.json"
+    path = node_databases.folder_database(station.policy.ledger) / f"{PREFIX}{name}.json"
     try:
         kept = Member.from_json(json.loads(path.read_bytes()))
     except (OSError, ValueError, KeyError, TypeError):

@@ -18,7 +18,7 @@ from fedbayes.federation.installments import Installment
 from fedbayes.federation.loudness import loud_cells
 from fedbayes.federation.vertical import PARTIALS, open_parties, setup_of
 from fedbayes.federation.vertical.accounting import REPLACE_ONE, change_of, trusted_fraction
-from fedbayes.federation.vertical.central import locate
+from fedbayes.federation.vertical.columns import locate
 from fedbayes.federation.vertical.conditions import check_condition
 from fedbayes.federation.vertical.declared import Matched
 from fedbayes.federation.vertical.engine import Engine

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from fedbayes.federation import Station
 from fedbayes.federation.codec import encode
 from fedbayes.federation.errors import DataProblem
-from fedbayes.federation.platform import folder_database, requested_label
+from fedbayes.federation.node_databases import folder_database, requested_label
 from fedbayes.federation.secrets import once
 
 from .messages import TablesRequest

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .bin_edges import MAXIMUM_BINS
 from .encoding import SchemaError, canonical_text, check_missing, is_number
 from .formula import Formula, read_formula
 from .missing import MISSING
-from .schema import MAXIMUM_BINS, Column
+from .schema import Column
 
 CATEGORY, NUMBER, INTEGER, IDENTIFIER = "category", "number", "integer", "identifier"
 TYPES = (CATEGORY, NUMBER, INTEGER, IDENTIFIER)

@@ -26,15 +26,15 @@ from fedbayes.bayes.encoding import (
     canonical_text,
     check_missing,
     equal_widths,
-    is_number,
     nearest,
 )
 from fedbayes.bayes.missing import MISSING, top_missing, without_top
 
-__all__ = ["LARGEST_BOUND", "MAXIMUM_BINS", "MAXIMUM_CATEGORIES", "Column", "Outside", "Schema", "SchemaError"]
+from .bin_edges import MAXIMUM_BINS, given_edges, logarithmic_edges
+
+__all__ = ["LARGEST_BOUND", "MAXIMUM_CATEGORIES", "Column", "Outside", "Schema", "SchemaError"]
 
 MAXIMUM_CATEGORIES = 100_000  # of a column: codes of postcodes or diagnoses, not free text
-MAXIMUM_BINS = 10_000  # of a column
 LARGEST_BOUND = 1e100  # its square is still a finite float64
 NARROWEST_RANGE = 2.0**-40  # of the larger bound: some 8,000 floats lie between
 SMALLEST_RANGE = 1e-100  # so that squares of the range are floats
@@ -210,37 +210,7 @@ class Column:
             if not 1 <= bins <= MAXIMUM_BINS:
                 raise SchemaError(f"column {self.name!r}: bins must be between 1 and {MAXIMUM_BINS}")
             return equal_widths(*self.bounds, int(bins))
-        return _given_edges(self.name, self.bounds, _logarithmic(self.name, self.bounds, bins))
-
-
-def _logarithmic(name: str, bounds: tuple[float, float], bins: Any) -> Any:
-    """Return the inner edges that a mapping stands for; anything else as it is."""
-    if not isinstance(bins, Mapping):
-        return bins
-    number: Any = bins.get("log")
-    unit: Any = bins.get("unit", 1.0)
-    plain = isinstance(number, int) and not isinstance(number, bool) and set(bins) <= {"log", "unit"}
-    if not plain or not 1 <= number <= MAXIMUM_BINS:
-        raise SchemaError(
-            f'column {name!r}: give bins as {{"log": number}}, a whole number up to {MAXIMUM_BINS}, with or without "unit"'
-        )
-    low, high = bounds
-    if isinstance(unit, bool) or not isinstance(unit, (int, float)) or not 0 < unit < high - low:
-        raise SchemaError(f'column {name!r}: "unit" of bins must be positive and less than the range of the bounds')
-    widest = math.log1p((high - low) / unit)
-    return [low + unit * math.expm1(widest * index / number) for index in range(1, number)]
-
-
-def _given_edges(name: str, bounds: tuple[float, float], bins: object) -> NDArray[np.float64]:
-    listed = bins.tolist() if isinstance(bins, np.ndarray) else bins
-    if not isinstance(listed, (list, tuple)) or not all(map(is_number, listed)):
-        raise SchemaError(f"column {name!r}: bins must be a whole number or a list of finite edges")
-    asked_edges = np.asarray(listed, dtype=np.float64)
-    inner = asked_edges[(asked_edges > bounds[0]) & (asked_edges < bounds[1])]
-    edges = np.concatenate([[bounds[0]], inner, [bounds[1]]])
-    if len(edges) - 1 > MAXIMUM_BINS or not bool(np.all(np.diff(asked_edges) > 0)):
-        raise SchemaError(f"column {name!r}: edges must increase and make at most {MAXIMUM_BINS} bins")
-    return edges
+        return given_edges(self.name, self.bounds, logarithmic_edges(self.name, self.bounds, bins))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import platform
+from . import node_databases
 from .errors import PolicyError, ThresholdError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def note(station: Member, rows: int, left_out: int, named: int) -> None:
         Values that a recode names one by one (`fedbayes.bayes.recoding.named_values`). If there are fewer than `minimum_count` of them, they
         cannot make a group of rows that is large enough to be shown.
     """
-    if (left_out or platform.preprocessing()) and rows < station.policy.minimum_rows:
+    if (left_out or node_databases.preprocessing()) and rows < station.policy.minimum_rows:
         station.memory.once(FEW_CHOSEN, b"1")
     if 0 < left_out < station.policy.minimum_count:
         station.memory.once(FEW_LEFT_OUT, b"1")
@@ -62,7 +62,7 @@ def check_exact(station: Member, study: Dictionary | None, arithmetic: bool) -> 
     """
     derived = arithmetic or (study is not None and study.has_formula)
     aimed = study is not None and station.memory.read(AIMED) is not None
-    chosen = bool(derived or aimed or platform.preprocessing())
+    chosen = bool(derived or aimed or node_databases.preprocessing())
     if chosen and not station.policy.allow_formulas:
         means = "a recode of many values that few rows have each" if aimed else "a formula or a subset"
         raise PolicyError(

@@ -13,9 +13,10 @@ from typing import Any, Protocol, TypeVar
 
 from ..mpc.relay import KEY_BYTES, KeyPair, SealBroken, SigningPair, is_signed, pairwise_key, seal, unseal
 from ..randomness import secret_bytes
-from .codec import Message, decode, encode, pack, unpack
+from .codec import Message, decode, encode
 from .errors import MessageError
 from .manifest import Manifest, text_of
+from .packing import pack, unpack
 
 PROTOCOL = "fedbayes/2"
 UNSIGNED = frozenset({"signature", "filed"})

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..dp.promise import budget_delta, excess
 from .errors import PolicyError
 from .limit_kinds import AMOUNT, COUNT, DECIMAL, FLAG, LIST, MAPPING, NAME, SEPARATOR, Kind, limit
-from .platform import RECORD, folder_database
+from .node_databases import RECORD, folder_database
 
 if TYPE_CHECKING:
     from ..dp.ledger import Ledger

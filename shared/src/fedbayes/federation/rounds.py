@@ -1,42 +1,28 @@
 """Rounds over vantage6 tasks: what central functions are written with.
 
 One round is one vantage6 sub-task at every organization that is asked, and all of them must answer. A reply names its organization inside
-its seal, so the order in which the platform returns replies does not matter. The first round opens the channel: it brings the stations'
-keys. From then on requests are sealed for their stations and bound to the job's manifest.
+its seal, so the order in which the platform returns replies does not matter.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 from vantage6.algorithm.tools.util import info as log_info
 
-from . import announced, dictionaries, limits, peers
-from .codec import Message, decode, encode
+from .codec import Message
 from .errors import (
     BudgetError,
-    MessageError,
     PolicyError,
     StationError,
     ThresholdError,
-    rebuild,
-    too_few,
 )
-from .loudness import noise_warnings
-from .manifest import Manifest
-from .memory import Memory
-from .opening import Checked, OpenReply, OpenRequest, Parties, Preflight, Task
-from .outset import Outset
-from .platform import Origin, Run
-from .policy import Policy
+from .job import Job
 from .replies import Empty
-from .results import provenance, strict_json, versions
-from .round_log import RoundLog
-from .transport import Transport, summed
+from .transport import summed
 from .waiting import TIMEOUT_SECONDS
 
 CLOSING = "close"
@@ -45,171 +31,8 @@ REFUSALS = (PolicyError, ThresholdError, BudgetError)
 M = TypeVar("M", bound=Message)
 
 
-def _listed(client: Any) -> dict[int, str]:
-    """Return the collaboration's organizations by id."""
-    listed = client.organization.list()
-    if not isinstance(listed, list) or not listed:
-        raise StationError("the server does not list the collaboration's organizations; try again")
-    return {int(entry["id"]): str(entry.get("name") or entry["id"]) for entry in listed}
-
-
-class Federation(Outset):
-    """The federation as a central function sees it: the organizations, rounds over them, and the result.
-
-    Parameters
-    ----------
-    client : AlgorithmClient or MockAlgorithmClient
-        vantage6's own client.
-    run : Run
-        Identity of this container.
-    policy : Policy
-        The limits of the node that runs central.
-    origin : Origin
-        What the platform says of this task.
-    memory : Memory
-        The job's folder at this node. Central keeps its keys of the job there, so that it can go on if the node restarts it.
-    task : Task
-        What the researcher asked for.
-
-    Attributes
-    ----------
-    dry : bool
-        Whether the job is a preflight alone: then `open_channel` ends it by raising `Checked`.
-    """
-
-    def __init__(self, client: Any, run: Run, policy: Policy, origin: Origin, memory: Memory, task: Task) -> None:
-        super().__init__(_listed(client), run.organization, policy)
-        self._client = client
-        self._run = run
-        self.session = memory.session
-        self.dry = False
-        self._origin, self._task = origin, task
-        self._transport = Transport(client, run, policy, memory, self.name)
-        self._log = RoundLog()
-        self._ended: set[int] = set()
-        self._nodes: dict[int, dict[str, Any]] = {}
-
-    @property
-    def public_key(self) -> bytes:
-        """Central's X25519 key of the job, which stations seal their replies for."""
-        return self._transport.public_key
-
-    @property
-    def package(self) -> str:
-        """The package of the image, as the mock client tells it; a container has it in PKG_NAME."""
-        return str(getattr(self._client, "module_name", self._task.algorithm))
-
-    @property
-    def rounds(self) -> int:
-        """Rounds so far."""
-        return len(self._log.entries)
-
-    def open_channel(self, organizations: Any = None, preflight: Preflight | None = None) -> Parties:
-        """Have every organization make fresh keys, and learn which of them hold data and whether any refuses the task; one round.
-
-        Parameters
-        ----------
-        organizations : list, optional
-            By id or name; all of the collaboration by default.
-        preflight : Preflight, optional
-            What the task will ask for. Every station checks it before any budget is spent at any of them.
-
-        Returns
-        -------
-        Parties
-
-        Raises
-        ------
-        AlgorithmError
-            If stations refuse the task; the message has their names and reasons.
-        StationError
-            If no organization holds the task's database.
-        ThresholdError
-            If fewer organizations take part than one of the nodes demands.
-
-        Notes
-        -----
-        **Reveals** to central which organizations have the task's database. **Assumes** that central hands out the true keys of those
-        members that have no lasting key.
-        """
-        members = self.resolve(organizations)
-        self._transport.start(None)
-        request = OpenRequest(len(members), preflight, self.dictionary)
-        answers = self._ask("partial_open_channel", request, members, TIMEOUT_SECONDS, False)
-        if self.dry:
-            # Only now is it known over which stations the answer would be summed: ask again, so that each can compare this set with earlier ones.
-            if preflight is not None and preflight.summed and not preflight.private and not self._refused(answers):
-                stations = tuple(m for m, reply in self._read(OpenReply, answers).items() if reply.has_data.value)
-                answers = self._ask(
-                    "partial_open_channel", replace(request, stations=stations), members, TIMEOUT_SECONDS, False
-                )
-            raise Checked({self.name(member): self._refusal(answers[member]) for member in sorted(answers)})
-        self._raise_refusals(answers, " (nothing was spent)")
-        replies = self._read(OpenReply, answers)
-        parties = Parties(
-            tuple(member for member in members if replies[member].has_data.value),
-            tuple(member for member in members if not replies[member].has_data.value),
-        )
-        if not parties.stations:
-            raise StationError("no organization holds the database that the task asks for; check its label")
-        demands = [reply.minimum_organizations.value for reply in replies.values()]
-        least = max(self.policy.minimum_organizations, *demands)
-        if len(members) < least:
-            raise ThresholdError(too_few("a node", least))
-        cards = {member: reply.card.value for member, reply in replies.items()}
-        self._transport.start(self._make_manifest(parties, cards, preflight))
-        self._nodes = {
-            member: {
-                "role": parties.role(member),
-                "limits": limits.read(replies[member].policy.value),
-            }
-            for member in members
-        }
-        return parties
-
-    def _make_manifest(self, parties: Parties, cards: dict[int, Any], preflight: Preflight | None) -> Manifest:
-        try:
-            manifest = Manifest(
-                session=self.session,
-                image=self._origin.image,
-                algorithm=self._task.algorithm,
-                function=self._task.function,
-                arguments=self._task.digest,
-                aggregator=self.organization,
-                names={member: self.name(member) for member in parties.members},
-                roles={member: parties.role(member) for member in parties.members},
-                cards=cards,
-                models=self._task.models,
-                dictionary=dictionaries.digest(self.dictionary),
-                announced=announced.digest(preflight),
-                honest_fraction=self.honest_fraction,
-            )
-        except ValueError as problem:
-            raise MessageError(f"{problem}; the job stops") from None
-        manifest.check_cards()
-        marks = peers.marks_of(manifest, self.organization)
-        peers.believe(self.policy, marks, {name: member for member, name in self.names.items()})
-        return manifest
-
-    @staticmethod
-    def _refusal(answer: dict[str, Any]) -> str | None:
-        return str(answer["error"][1]) if "error" in answer else None
-
-    @staticmethod
-    def _refused(answers: dict[int, Any]) -> dict[int, Any]:
-        return {member: answer["error"] for member, answer in sorted(answers.items()) if "error" in answer}
-
-    def _raise_refusals(self, answers: dict[int, Any], spent: str) -> None:
-        """Raise one error for all refusals: of the first one's class, with every distinct message once, after the names of who sent it."""
-        failures = self._refused(answers)
-        if failures:
-            saying: dict[str, list[str]] = {}
-            for member, (_, text) in failures.items():
-                saying.setdefault(text, []).append(self.name(member))
-            words = "; ".join(f"{', '.join(names)}: {text}" for text, names in saying.items())
-            raise rebuild(str(next(iter(failures.values()))[0]), words + spent)
-
-    # -- rounds ----------------------------------------------------------------------------------------------------------
+class Federation(Job):
+    """The federation as a central function sees it: a `Job`, and rounds over its organizations."""
 
     def round(
         self,
@@ -254,12 +77,6 @@ class Federation(Outset):
         answers = self._ask(function, request, organizations, timeout, last)
         self._raise_refusals(answers, self._transport.costs())
         return self._read(reply_type, answers)
-
-    def _read(self, reply_type: type[M], answers: Mapping[int, Any]) -> dict[int, M]:
-        """Return the replies of the last round, and note why their parts left the stations."""
-        replies: dict[int, M] = {member: decode(reply_type, answers[member].get("reply")) for member in sorted(answers)}
-        self._log.note_replies(replies, self._transport.spent)
-        return replies
 
     def secure_sum(
         self,
@@ -341,60 +158,3 @@ class Federation(Outset):
         except Exception as failure:
             log_info(f"the stations were not told that the job is over: {type(failure).__name__}")
         self._transport.forget()
-
-    # -- the result ------------------------------------------------------------------------------------------------------
-
-    def result(
-        self,
-        model: Any = None,
-        privacy: dict[str, Any] | None = None,
-        diagnostics: dict[str, Any] | None = None,
-        **fields: Any,
-    ) -> dict[str, Any]:
-        """Return the task's result: model, privacy, federation, diagnostics, warnings, versions, provenance and further `fields`.
-
-        The model is sealed if this node has a lasting key: stations then recognise it when it comes back as an argument.
-        """
-        plain = strict_json(model)
-        seal = self._transport.seal_of(self._task.algorithm, plain) if isinstance(plain, dict) else None
-        if seal is not None:
-            plain = {**plain, "seal": encode(seal)}
-        report = self.report()
-        return dict(
-            strict_json(
-                {
-                    **fields,
-                    "model": plain,
-                    "privacy": privacy,
-                    "federation": report,
-                    "diagnostics": diagnostics or {},
-                    "warnings": [
-                        *self.warnings,
-                        *noise_warnings(self._task.algorithm, plain, privacy, self.warnings),
-                    ],
-                    "versions": versions(),
-                    "provenance": provenance(
-                        self._task.algorithm, self._task.function, self._task.arguments, report["organizations"]
-                    ),
-                }
-            )
-        )
-
-    @property
-    def minimum_count(self) -> int:
-        """Smallest count of records that all nodes of the task allow to be shown."""
-        return max((int(node["limits"]["minimum_count"]) for node in self._nodes.values()), default=0)
-
-    def report(self) -> dict[str, Any]:
-        """Return rounds, bytes, seconds, organizations, the nodes' roles and limits, and what each round carried."""
-        transport, log = self._transport, self._log
-        debits = {member: costs for member, costs in sorted(transport.spent.items()) if any(costs.values())}
-        return {
-            **log.totals(),
-            "organizations": [self.name(member) for member in sorted(log.asked)],
-            "aggregator": self.name(self.organization),
-            "debits": {self.name(member): costs for member, costs in debits.items()},
-            "nodes": {self.name(member): node for member, node in self._nodes.items()},
-            "without_lasting_key": transport.without_lasting_key(log.asked),
-            "per_round": log.entries,
-        }

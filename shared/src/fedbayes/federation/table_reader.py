@@ -9,7 +9,7 @@ from typing import Any
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
-from . import choosing, dictionaries, platform
+from . import choosing, dictionaries, node_databases
 from .answered.history import History
 from .envelope import Request
 from .errors import DataProblem, PolicyError, ThresholdError
@@ -169,7 +169,7 @@ class TableReader(Member):
     @staticmethod
     def _whole(rows: int) -> int | None:
         """Return the rows of the table before the task chose some; None where it was read so, by vantage6's preprocessing (see `choosing.note`)."""
-        return None if platform.preprocessing() else rows
+        return None if node_databases.preprocessing() else rows
 
     def _check_table(self, columns: list[str], present: list[str], rows: int | None) -> None:
         for column in columns:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import connection
 from .exits import UsageProblem
 from .listing import print_table
 
@@ -28,14 +29,13 @@ class Door:
         UsageProblem
             If the address, user, password or key is missing or wrong.
         """
-        from .. import remote
         from .run import access
 
         if self.server is None:
             raise UsageProblem("--server is needed: the address of the vantage6 server; an embedded run has no jobs")
         if self.key is not None and not self.key.is_file():
             raise UsageProblem(f"--key: the file {self.key} does not exist; check the path")
-        return remote.connect(access(self.server, self.username, self.mfa_code, self.key))
+        return connection.connect(access(self.server, self.username, self.mfa_code, self.key))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...federation.tables.files import KINDS
-from .. import files
+from .. import connection, files
 from ..catalogue import check_function, rounds_of
 from ..local import Job, LocalPlace
 from ..tables import read_table, tell_dialect
@@ -194,7 +194,7 @@ def _on_server(chosen: Options, job: Job, progress: Progress) -> Any:
         databases=(chosen.database,),
         timeout=chosen.timeout,
     )
-    client = remote.connect(access(str(chosen.server), chosen.username, chosen.mfa_code, chosen.key))
+    client = connection.connect(access(str(chosen.server), chosen.username, chosen.mfa_code, chosen.key))
     return remote.run(
         client,
         job,
@@ -212,7 +212,7 @@ def access(server: str, username: str | None, mfa_code: str | None, key: Path | 
     UsageProblem
         If the user is missing, or the password and a terminal to ask for it.
     """
-    from ..remote import Access
+    from ..connection import Access
 
     password = os.environ.get("VANTAGE6_PASSWORD")
     if not username:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import platform
+from .. import node_databases
 from ..errors import ThresholdError
 from . import readings, selections
 from .cut_columns import in_numbers
@@ -172,7 +172,7 @@ class History:
     @cached_property
     def _folder(self) -> Path | None:
         """Where the records are; None where nothing is held against earlier answers."""
-        return None if self._policy.allow_differences else self._policy.folder() or platform.embedded_record()
+        return None if self._policy.allow_differences else self._policy.folder() or node_databases.embedded_record()
 
     @property
     def _forgets(self) -> bool:
@@ -181,7 +181,7 @@ class History:
 
     def _place(self, folder: Path) -> tuple[Path, int, str]:
         """Return what a record is opened with; its data have one name for two labels of one file, and never one that a researcher writes."""
-        label = platform.requested_label()
+        label = node_databases.requested_label()
         path = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")
         if path and os.path.exists(path):
             path = os.path.realpath(path)

@@ -16,7 +16,7 @@ from typing import Any
 from vantage6.algorithm.tools.exceptions import AlgorithmError
 
 from ..errors import ArgumentError, from_log
-from ..platform import RECORD
+from ..node_databases import RECORD
 from .given import check_policies, names_of, task_of
 from .parties import Tables, limits_of
 from .processes import processes

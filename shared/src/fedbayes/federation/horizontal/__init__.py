@@ -60,8 +60,9 @@ from .counts import (
     table_queries,
 )
 from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Target, Units
-from .evaluation import EvaluateRequest, evaluate_model, load_model, tally_station
+from .evaluation import evaluate_model, load_model
 from .noise import CountNoise, Query, added, check_noise, pay_part, release
+from .tallying import EvaluateRequest, tally_station
 from .units import ROW, Unit, check_unit
 
 __all__ = [

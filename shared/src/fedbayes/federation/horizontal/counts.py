@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbayes.bayes.bin_edges import MAXIMUM_BINS
 from fedbayes.bayes.counting import DEFAULT_BINS, Bins, feature_table, table_feature, table_width
 from fedbayes.bayes.features import Feature
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.schema import MAXIMUM_BINS, Schema
+from fedbayes.bayes.schema import Schema
 
 from .. import arguments
 from ..errors import ArgumentError, MessageError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from ...bayes.dictionary import Dictionary
 from ...bayes.dictionary_entry import Cut
-from ...bayes.encoding import SchemaError, canonical_text
+from ...bayes.encoding import canonical_text
 from ...bayes.missing import Reading
 from ...bayes.recoding import applied, named_values
-from .. import platform
+from .. import node_databases
 from ..answered.readings import words_of
-from ..errors import DataProblem, PolicyError, ThresholdError
+from ..errors import DataProblem
 from . import parquet
+from .database_reader import ReadingErrors, read_database
 from .dialect import Dialect, of_file
-from .files import KINDS, column_names, read_file, settled
+from .files import column_names, settled
 from .small_csv import SmallTable, read_small_csv, repeated_name
 
 if TYPE_CHECKING:
     from .databases import Database
-
-KNOWN = ", ".join([*KINDS.values(), *platform.ADDRESSED])
 
 
 class Source:
@@ -76,7 +75,7 @@ class Source:
         """Whether there is a table."""
         if self._mock is not None:
             return len(self._mock) > 0 and len(self._mock[0].columns) > 0
-        return platform.requested_label() is not None
+        return node_databases.requested_label() is not None
 
     @cached_property
     def names(self) -> list[str]:
@@ -119,7 +118,7 @@ class Source:
 
     def _chosen(self, columns: Sequence[str] | None) -> list[str] | None:
         """Return which columns are to be read, in order; None: all, where nothing is gained, preprocessing may need others, or rows alone count."""
-        label = (platform.requested_label() or "").upper()
+        label = (node_databases.requested_label() or "").upper()
         whole = self._mock is not None or not self.present or os.environ.get(f"{label}_PREPROCESSING") is not None
         if (
             not columns
@@ -214,7 +213,9 @@ class Source:
 
     def origins(self, columns: Sequence[str]) -> list[str]:
         """Return the columns of the table that `columns` are derived from, and those by which rows are left out."""
-        filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
+        filters = [
+            step["parameters"]["column"] for step in node_databases.preprocessing() if "column" in step["parameters"]
+        ]
         return [*(columns if self._dictionary is None else self._dictionary.sources(columns)), *filters]
 
     def texts(self, column: str) -> list[str | None]:
@@ -224,7 +225,7 @@ class Source:
 
     def _plain(self, kind: str) -> Path | None:
         """Return the table's file if it is of this kind and wanted as it is."""
-        return platform.plain_file(kind) if self._mock is None and self.present else None
+        return node_databases.plain_file(kind) if self._mock is None and self.present else None
 
     def _dialect(self, path: Path) -> Dialect:
         return of_file(path, *self._declared)
@@ -237,8 +238,8 @@ class Source:
     @cached_property
     def _database(self) -> Database | None:
         """The node's SQL database, if that is what the task asks for."""
-        label = platform.requested_label() if self._mock is None else None
-        if label is None or platform.database_kind(label) not in platform.ADDRESSED:
+        label = node_databases.requested_label() if self._mock is None else None
+        if label is None or node_databases.database_kind(label) not in node_databases.ADDRESSED:
             return None
         from .databases import Database
 
@@ -281,64 +282,3 @@ def _series(values: Any, index: Any) -> Any:
     import pandas
 
     return values if isinstance(values, pandas.Series) else pandas.Series(values, index=index)
-
-
-class ReadingErrors:
-    """Turns whatever goes wrong while a table is read into an error that tells nothing of it."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if error is None or isinstance(error, KeyboardInterrupt):
-            return
-        if isinstance(error, (DataProblem, PolicyError, ThresholdError)):
-            return
-        if isinstance(error, SchemaError):
-            raise DataProblem(str(error)) from None
-        if type(error).__name__ == "EmptyDataError":
-            raise ThresholdError("the station's file has fewer rows than the node demands (minimum_rows)") from None
-        raise DataProblem("the station's file cannot be read as a table; ask the node administrator") from None
-
-
-def read_database(
-    reading: Reading,
-    database: Database | None = None,
-    columns: Sequence[str] | None = None,
-    dialect: Callable[[Path], Dialect] = of_file,
-) -> Any:
-    """Return the database that the task asks for as a pandas frame, with vantage6's preprocessing where the task wants that.
-
-    Parameters
-    ----------
-    reading : Reading
-        What is missing, and what stays text.
-    database : Database, optional
-        The node's SQL database, if it is one.
-    columns : sequence of str, optional
-        Only these; every one is there once, and no preprocessing is wanted.
-    dialect : callable
-        A CSV file -> how it is written.
-
-    Raises
-    ------
-    DataProblem
-        If the node's database is of a kind that tasks cannot read.
-    """
-    label = (platform.requested_label() or "").upper()
-    kind = platform.database_kind(label)
-    if kind not in KINDS.values() and database is None:
-        raise DataProblem(f"tasks cannot read a database of this kind; ask the node administrator for one of: {KNOWN}")
-    steps = platform.preprocessing()
-    filtered = tuple(str(step.get("parameters", {}).get("column")) for step in steps)
-    typed = replace(reading, typed=filtered)
-    if database is not None:
-        frame = settled(database.frame(columns), typed)
-    else:
-        path, sheet = Path(os.environ[f"{label}_DATABASE_URI"]), os.environ.get(f"{label}_SHEET_NAME")
-        frame = read_file(path, kind, typed, sheet, columns, dialect(path) if kind == "csv" else None)
-    if not steps:
-        return frame
-    from vantage6.algorithm.tools.preprocessing import preprocess_data
-
-    return settled(preprocess_data(frame, steps), reading)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ..codec import pack, unpack
 from ..errors import MessageError
+from ..packing import pack, unpack
 from .factor_info import Wanted
 from .messages import Setup
 from .workspace import Workspace

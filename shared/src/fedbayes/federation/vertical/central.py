@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import combinations
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +14,13 @@ from ..errors import ArgumentError
 from ..installments import Installment
 from ..rounds import Federation
 from .accounting import REPLACE_ONE, change_of, table_sensitivity, trusted_fraction
+from .columns import locate, sharing_pairs, states_at
 from .engine import MOST_BYTES, ROUND_BYTES, Engine, described
 from .factor_info import Wanted, factor_name
 from .messages import Setup
 from .planning import Columns, Planner
 from .roles import reveals_of
-from .states import ColumnStates, check_public, public_states
+from .states import ColumnStates, check_public
 
 Counts = npt.NDArray[np.int64]
 
@@ -122,11 +120,11 @@ class SecureTables:
         engine = Engine(federation, setup)
         replies = engine.submit(wanted)
         owners = locate(federation, engine, names)
-        engine.match(distinct=_sharing(federation, setup, owners))
+        engine.match(distinct=sharing_pairs(federation, setup, owners))
         states_of = {member: described(reply) for member, reply in replies.items()}
         if setup.union:
             states_of = engine.extend({}, [*wanted, Wanted("presence", [])], 32)
-        states = _states(federation, setup, owners, states_of)
+        states = states_at(federation, setup, owners, states_of)
         return cls(federation, engine, states, noisy or setup.private, narrow and not setup.private)
 
     def tables(
@@ -324,64 +322,3 @@ def _ordered(functions: Counts, parts: Sequence[Columns], question: Sequence[str
     """Return functions with one axis a column of the factors in the order of the question."""
     order = [column for part in parts for column in part]
     return np.ascontiguousarray(np.transpose(functions, [order.index(column) for column in question]))
-
-
-def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Return where every column lives.
-
-    Raises
-    ------
-    ArgumentError
-        If one is at no station, or at two (unless records are united).
-    """
-    owners: dict[str, tuple[int, ...]] = {}
-    for column in columns:
-        holders = tuple(member for member, reply in engine.replies.items() if column in reply.columns.value)
-        if not holders:
-            raise ArgumentError(f"column '{column}' is at no station that takes part, or may not be used there")
-        if len(holders) > 1 and not engine.setup.union:
-            names_of_holders = ", ".join(federation.name(member) for member in holders)
-            raise ArgumentError(
-                f"column '{column}' is at two stations ({names_of_holders}); rename it at one, or unite the records"
-            )
-        owners[column] = holders
-    used = {member for holders in owners.values() for member in holders}
-    for member in engine.setup.stations:
-        if member not in used:
-            federation.warn(
-                f"{federation.name(member)} holds none of the columns; only records that it has too are counted"
-            )
-    return owners
-
-
-def _sharing(federation: Federation, setup: Setup, owners: dict[str, tuple[int, ...]]) -> list[tuple[int, int]]:
-    """Return the pairs of stations that hold the same column, and tell what that means under an epsilon."""
-    several = [name for name, holders in owners.items() if len(holders) > 1]
-    if setup.private and several:
-        federation.warn(
-            f"several stations hold {', '.join(several)}: with an epsilon a record that two of them have is counted by the first one's row "
-            "alone; where they hold the same people, leave these columns out at one of them"
-        )
-    return sorted({pair for name in several for pair in combinations(owners[name], 2)})
-
-
-def _states(
-    federation: Federation, setup: Setup, owners: dict[str, tuple[int, ...]], by_station: dict[int, dict[str, Any]]
-) -> dict[str, ColumnStates]:
-    columns = {}
-    for name, holders in owners.items():
-        entries = [by_station[member].get(name) for member in holders]
-        candidates = [ColumnStates.from_json(name, entry, holders) for entry in entries if entry is not None]
-        candidates = candidates or [
-            replace(public_states(name, setup.domain, setup.bins, setup.missing_state), owners=holders)
-        ]
-        if any(other.labels != candidates[0].labels for other in candidates):
-            raise ArgumentError(f"domain: column '{name}' is at several stations; give its categories or cut points")
-        columns[name] = candidates[0]
-    private = sorted(name for name, states in columns.items() if not states.public)
-    if private:
-        federation.warn(
-            f"states or bins were found in the data and are revealed: {', '.join(private)}; to avoid it give categories (in the "
-            "domain) for texts, and for numbers bounds (there) with a number of bins, 'width' or cut points"
-        )
-    return columns
