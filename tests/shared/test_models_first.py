@@ -28,12 +28,12 @@ def test_of_cox_regression(function: Any, model: dict[str, Any], others: dict[st
 def test_of_whole_records(function: Any) -> None:
     with pytest.raises(ArgumentError, match=r"^model: it is one of whole records .*, and f is for columns"):
         function.read("f", {"model": {**COX, "split": "horizontal"}})
-    with pytest.raises(ArgumentError, match="^id_column"):
+    with pytest.raises(ArgumentError, match=r"^id_column"):
         function.read("f", {"model": COX})
 
 
 @pytest.mark.parametrize("function", [Classify, EvaluateNetwork, Sample])
 @pytest.mark.parametrize("model", [COX, CLASSIFIER, {}, {"model": 3}])
 def test_of_networks(function: Any, model: dict[str, Any]) -> None:
-    with pytest.raises(ArgumentError, match="^model must be the model that fit returned"):
+    with pytest.raises(ArgumentError, match=r"^model must be the model that fit returned"):
         function.read("f", {"model": model})
