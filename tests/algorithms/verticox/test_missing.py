@@ -146,3 +146,61 @@ def test_what_it_does_not_go_with():
         run(frame, {**TASK, "missing": "drop"})
     with pytest.raises(DataProblem, match=r"has missing values.*missing='complete'"):
         run(frame, {**TASK, "missing": "refuse"})
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    frame = records(11)
+    return frame, run(frame, TASK)["model"]
+
+
+@pytest.fixture(autouse=True)
+def permitted(monkeypatch):
+    monkeypatch.setenv("FEDBAYES_ALLOW_PREDICTIONS", "true")
+
+
+def use(frame, function, model):
+    frames = [*(frame[columns].copy() for columns in SPLIT.values()), NO_DATA]
+    return run_mocked("verticox", function, frames, model=model, rows_aligned=True)
+
+
+def predictor_of(model, frame):
+    rows = {row["feature"]: row["coefficient"] for row in model["coefficients"]}
+    part = frame["age"] * rows["age"] + frame["dose"] * rows["dose"]
+    part += (frame["group"] == "y") * rows["group=y"] + (frame["group"] == "z") * rows["group=z"]
+    return (part - model["offset"]).where(frame[["age", "dose", "group"]].notna().all(axis=1))
+
+
+def test_a_model_of_complete_records_predicts_these_and_no_other(fitted):
+    frame, model = fitted
+    result = use(frame, "predict", model)
+    told = result["predictions"]
+    expected = predictor_of(model, frame)
+    found = np.array(told["linear_predictor"], dtype=float)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert [value is None for value in told["partial_hazard"]] == expected.isna().tolist()
+    assert [row[0] is None for row in told["survival"]] == expected.isna().tolist()
+    assert any("no prediction (null)" in text for text in result["warnings"])
+
+
+def test_baseline_and_evaluation_of_the_same_records_are_those_of_the_complete_ones(fitted):
+    frame, model = fitted
+    used = frame.dropna(subset=["age", "dose", "group", "time", "event"])
+    again = use(frame, "baseline", model)
+    assert again["baseline"]["time"] == pytest.approx(use(used, "baseline", model)["baseline"]["time"])
+    risk = likelihood.RiskSets.of(used["time"].to_numpy(), used["event"].to_numpy(dtype=int))
+    hazard = likelihood.evaluate_predictor(risk, predictor_of(model, used).to_numpy())[2]
+    at = dict(zip(np.sort(used["time"]), np.sort(hazard), strict=True))
+    expected = [at[moment] for moment in again["baseline"]["time"]]
+    np.testing.assert_allclose(again["baseline"]["cumulative_hazard"], expected, rtol=1e-8)
+    metrics = use(frame, "evaluate", model)
+    assert metrics["metrics"]["records"] == len(used)
+    assert metrics["concordance"] == pytest.approx(use(used, "evaluate", model)["concordance"])
+    assert any("left out" in text for text in metrics["warnings"])
+
+
+def test_gaps_that_a_model_does_not_take_are_refused_by_name(fitted):
+    frame, model = fitted
+    for function in ("predict", "baseline", "evaluate"):
+        with pytest.raises(DataProblem, match="has missing values; fill them in"):
+            use(frame, function, {**model, "missing": "refuse"})

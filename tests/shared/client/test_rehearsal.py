@@ -13,7 +13,7 @@ from one_process import OneProcess
 import fedbayes.federation.embedded as embedded
 from fedbayes.client.commands.exits import UsageProblem
 from fedbayes.client.local import Job
-from fedbayes.client.made_up import People, deal_columns, deal_rows
+from fedbayes.client.made_up import People, deal, deal_columns, deal_rows
 from fedbayes.client.planning import Setting, plan
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.randomness import ResearchSampler
@@ -110,6 +110,33 @@ def test_made_up_records_are_those_of_the_domain() -> None:
     dealt = deal_columns(table, people, 3)
     assert {"t", "e"} <= set(dealt["station-0"])
     assert sorted(name for part in dealt.values() for name in part if name != "id") == sorted(["t", "e", *DOMAIN])
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "asked"),
+    [
+        ("vertibayes", {"columns": list(DOMAIN), "bins": 3}),
+        ("bayesian_ensemble", {"label": "ill", "bins": 3}),
+        pytest.param("bayesian_ensemble", {"label": "ill", "bins": 3, "hybrid": "shared"}, marks=pytest.mark.audit),
+    ],
+)
+def test_a_hybrid_split_is_rehearsed(algorithm: str, asked: dict[str, Any], calls: None) -> None:
+    told = rehearsed(algorithm, "fit", {**asked, "split": "hybrid", "id_column": "id", "domain": DOMAIN}, rows=600)
+    assert told["rounds"] > 0
+    assert told["bytes"] > 0
+
+
+def test_a_hybrid_split_has_columns_and_rows_at_stations_of_their_own() -> None:
+    people = People(DOMAIN, list(DOMAIN), label="ill", identifier="id")
+    table = people.draw(300, ResearchSampler(1))
+    dealt = deal(table, people, 3, "hybrid")
+    assert {name: len(part) for name, part in dealt.items()} == {"station-0": 200, "station-1": 200, "station-2": 100}
+    assert set(dealt["station-0"]["id"]) == set(dealt["station-1"]["id"])
+    assert not set(dealt["station-0"]["id"]) & set(dealt["station-2"]["id"])
+    assert set(dealt["station-0"]) & set(dealt["station-1"]) == {"id"}
+    assert set(dealt["station-2"]) == {"id", *DOMAIN}
+    with pytest.raises(UsageProblem, match="three stations or more"):
+        deal(table, people, 2, "hybrid")
 
 
 def test_without_a_domain_or_rows_nothing_is_made_up() -> None:

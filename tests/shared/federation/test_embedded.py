@@ -16,6 +16,7 @@ from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation, RunFailed
 from fedbayes.federation.embedded import federation as embedded_federation
 from fedbayes.federation.embedded.given import task_of
+from fedbayes.federation.embedded.parties import Tables
 from fedbayes.federation.embedded.processes import Processes
 from fedbayes.federation.embedded.remedies import OPENING, with_remedy
 from fedbayes.federation.policy import PREFIX, Policy
@@ -300,6 +301,17 @@ def fingerprints(files):
     with EmbeddedFederation(files, policies={"*": LASTING}) as federation:
         told = {name: federation.run("toy", "disclosure_settings", organization=name) for name in files}
     return {name: settings["fingerprint"] for name, settings in told.items()}
+
+
+def test_cells_of_bytes_in_a_frame_are_texts(tmp_path):
+    cells = ["Zürich".encode(), b"1", None, "x"]
+    frame = pd.DataFrame({"c": cells, "n": range(4), "k": pd.Categorical([b"u", b"v", b"u", None])})
+    written = pd.read_csv(Tables("north", frame, tmp_path).paths["default"], keep_default_na=False)
+    assert written["c"].tolist() == ["Zürich", "1", "", "x"]
+    assert written["k"].tolist() == ["u", "v", "u", ""]
+    assert frame["c"].tolist() == cells
+    with pytest.raises(errors.ArgumentError, match="frame of party 'north' has bytes in column 'c' that are no text"):
+        Tables("north", pd.DataFrame({"c": [b"\xff"]}), tmp_path)
 
 
 def test_pinned_lasting_keys_let_a_job_run_and_stay_the_same(files):

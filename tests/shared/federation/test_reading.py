@@ -185,6 +185,20 @@ def test_formulas_of_excel_whose_values_are_not_stored_are_refused(
         assert pd.isna(found[0]) if kind else found[0] == 3
 
 
+@pytest.mark.parametrize("other", [None, "a"])
+def test_numbers_whose_last_digits_a_sheet_does_not_keep_are_refused_but_for_measured_ones(
+    other: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.xlsx"
+    pd.DataFrame({"c": [1, 2**53, other], "n": range(3)}).to_excel(path, index=False)
+    with pytest.raises(DataProblem, match="column 'c' of this station's Excel file has numbers above 2"):
+        with_database(path, "excel", {}, {})
+    assert with_database(path, "excel", {"c": {"bounds": [0, 1e20]}}, {})["c"].iloc[1] == 2**53
+    pd.DataFrame({"c": [1, 2**53 - 1, other], "n": range(3)}).to_excel(path, index=False)
+    column = with_database(path, "excel", {}, {})["c"]
+    assert [canonical_text(value) for value in column] == ["1", str(2**53 - 1), other]
+
+
 def test_whole_numbers_of_parquet_beside_missing_cells_keep_every_digit(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pd.DataFrame({"c": pd.array([1, 2**53 + 1, None], dtype="Int64")}).to_parquet(path)

@@ -290,8 +290,19 @@ class Fit(Split):
             raise ArgumentError(f"required_edges, forbidden_edges: {problem}") from None
 
 
+class OfModel(Arguments):
+    """Of every function that takes a fitted network."""
+
+    @classmethod
+    def check_model(cls, function: str, model: Mapping[str, Any]) -> None:
+        """Refuse what is no network."""
+        content = model.get("model", model)
+        if not isinstance(content, Mapping) or not isinstance(content.get("nodes"), Mapping):
+            raise ArgumentError("model must be the model that fit returned: a network of vertibayes has nodes")
+
+
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(Split):
+class Evaluate(Split, OfModel):
     """Of `evaluate`."""
 
     rounds_usually: ClassVar[int] = 5
@@ -309,7 +320,7 @@ class Evaluate(Split):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classify(Helped):
+class Classify(Helped, OfModel):
     """Of `classify`."""
 
     rounds_usually: ClassVar[int] = 5
@@ -326,7 +337,7 @@ class Classify(Helped):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample(Arguments):
+class Sample(OfModel):
     """Of `sample`."""
 
     reads_table: ClassVar[bool] = False

@@ -262,10 +262,32 @@ class Fit(Cases, Private, Dealt):
         return record * rows + ROUND_BYTES * cls.usual_rounds(given) * (stations + 1)
 
 
+class Judging(Dealt):
+    """Of every function that takes a fitted model."""
+
+    by_columns: ClassVar[bool] = True
+    """Whether the model must be one of columns of the same records."""
+
+    @classmethod
+    def check_model(cls, function: str, model: Mapping[str, Any]) -> None:
+        """Refuse a model of another method, or of another split."""
+        kind = model.get("kind", "cox" if "coefficients" in model else None)
+        if kind is None:
+            raise ArgumentError("model must be the `model` of a result of verticox.fit")
+        if kind != "cox":
+            raise ArgumentError("model is not one of verticox.fit; give the `model` of its result")
+        if cls.by_columns and model.get("split") == "horizontal":
+            raise ArgumentError(
+                f"model: it is one of whole records (split='horizontal'), and {function} is for columns of the same records at several stations; "
+                "fedbayes predict applies it to a file, evaluate judges it"
+            )
+
+
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(Promised, Dealt):
+class Evaluate(Promised, Judging):
     """Of `evaluate`; a model of whole records is judged on whole records."""
 
+    by_columns: ClassVar[bool] = False
     rounds_usually: ClassVar[int] = 6
 
     model: dict[str, Any] = argument(MODEL, "What is judged.", rank=TARGET)
@@ -339,7 +361,7 @@ class Evaluate(Promised, Dealt):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predict(Dealt):
+class Predict(Judging):
     """Of `predict`; with `rows_aligned` the records come in the order of the stations' rows, else in an order that is random."""
 
     rounds_usually: ClassVar[int] = 5
@@ -360,7 +382,7 @@ class Predict(Dealt):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Baseline(Dealt):
+class Baseline(Judging):
     """Of `baseline`."""
 
     rounds_usually: ClassVar[int] = 5

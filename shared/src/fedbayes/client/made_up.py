@@ -125,6 +125,42 @@ class People:
         return times, (happens <= censored).astype(np.int64)
 
 
+FEWEST_HYBRID = 3
+"""Stations of a hybrid split: columns of some records at two of them, whole ones at the last."""
+
+
+def deal(table: pd.DataFrame, people: People, stations: int, split: str) -> dict[str, pd.DataFrame]:
+    """Return every station's part of the records.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Whole records.
+    people : People
+        What they are.
+    stations : int
+        Those with data.
+    split : {"vertical", "horizontal", "hybrid"}
+        Columns, or records, or of each: the last station has its share of records whole, the others columns of the rest.
+
+    Raises
+    ------
+    UsageProblem
+        If a hybrid split has too few stations to be one.
+    """
+    if split == "horizontal":
+        return deal_rows(table, stations)
+    if split == "vertical":
+        return deal_columns(table, people, stations)
+    if stations < FEWEST_HYBRID:
+        raise UsageProblem("--rehearse: a hybrid split is made up for three stations or more; give --stations 3")
+    whole = np.arange(len(table)) % stations == stations - 1
+    return {
+        **deal_columns(table[~whole], people, stations - 1),
+        f"station-{stations - 1}": table[whole],
+    }
+
+
 def deal_rows(table: pd.DataFrame, stations: int) -> dict[str, pd.DataFrame]:
     """Return every station's records, whole ones."""
     return {f"station-{number}": table.iloc[number::stations] for number in range(stations)}

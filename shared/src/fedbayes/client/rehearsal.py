@@ -12,7 +12,7 @@ from ..randomness import ResearchSampler
 from .catalogue import declared_of
 from .commands.exits import UsageProblem
 from .local import Job
-from .made_up import People, deal_columns, deal_rows
+from .made_up import People, deal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,7 @@ def rehearse(
     UsageProblem
         If records cannot be made up, or the task fails on them.
     """
-    vertical = is_vertical(job)
+    split = split_of(job)
     people = _people(job, domain, columns, signal)
     choices = {"": job.arguments, **_instead(job)}
     done = {words: Runs() for words in choices}
@@ -98,9 +98,9 @@ def rehearse(
         sampler = ResearchSampler(population + 1)
         table = people.draw(size[1] + JUDGED, sampler)
         fitted, judged = table.iloc[: size[1]], table.iloc[size[1] :]
-        parties = deal_columns(fitted, people, size[0]) if vertical else deal_rows(fitted, size[0])
+        parties = deal(fitted, people, size[0], split)
         for words, arguments in choices.items():
-            result = _run(Job(job.algorithm, job.function, arguments), parties, vertical)
+            result = _run(Job(job.algorithm, job.function, arguments), parties, split)
             done[words].add(result, judged.reset_index(drop=True), people.label if job.function in FITS else None)
     asked = done.pop("")
     return {
@@ -131,8 +131,8 @@ def known_domain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: entry for name, entry in domain.items() if isinstance(entry, Mapping)}
 
 
-def is_vertical(job: Job) -> bool:
-    """Return whether a task is about columns of the same records at several stations."""
+def split_of(job: Job) -> str:
+    """Return whether stations hold columns of the same records (vertical), different records (horizontal), or some of both (hybrid)."""
     from ..federation.dictionaries import VERTICAL
 
     defaults = {one.name: one.default for one in declared_of(job).declared()}
@@ -142,9 +142,9 @@ def is_vertical(job: Job) -> bool:
         or defaults.get("split")
         or (model.get("split") if isinstance(model, Mapping) else None)
     )
-    if split == "hybrid":
-        raise UsageProblem("--rehearse: hybrid splits are not rehearsed: which party has what is not in the question")
-    return split == "vertical" or (split is None and (VERTICAL in defaults or "helper" in defaults))
+    if split is None:
+        return "vertical" if VERTICAL in defaults or "helper" in defaults else "horizontal"
+    return str(split)
 
 
 def _people(job: Job, domain: Mapping[str, Any], columns: Sequence[str], signal: float) -> People:
@@ -175,14 +175,14 @@ def _instead(job: Job) -> dict[str, Mapping[str, Any]]:
     return {words: {**job.arguments, "epsilon": value} for words, value in changed.items()}
 
 
-def _run(job: Job, parties: Mapping[str, Any], vertical: bool) -> Any:
+def _run(job: Job, parties: Mapping[str, Any], split: str) -> Any:
     from vantage6.algorithm.tools.exceptions import AlgorithmError
 
     from ..federation.embedded import EmbeddedFederation
 
     arguments = {name: value for name, value in job.arguments.items() if name not in NAMED_PLACES}
     helper = arguments.get("helper")
-    helpers = [helper if isinstance(helper, str) and helper != "none" else "helper"] if vertical else []
+    helpers = [helper if isinstance(helper, str) and helper != "none" else "helper"] if split != "horizontal" else []
     limits = {**PERMITTED, "minimum_organizations": min(3, len(parties))}
     try:
         with EmbeddedFederation(parties, helpers=helpers, policies={"*": limits}) as federation:

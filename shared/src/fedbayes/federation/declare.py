@@ -288,7 +288,7 @@ class Arguments:
 
     @classmethod
     def read(cls: type[A], function: str, given: Mapping[str, Any]) -> A:
-        """Return a task's arguments, checked one by one and then together.
+        """Return a task's arguments: the model first, then one by one, then together.
 
         Raises
         ------
@@ -296,10 +296,16 @@ class Arguments:
             If an argument is unknown, missing, out of range, or contradicts another; the message names it and the remedy.
         """
         declared = cls.declared()
+        if isinstance(model := given.get("model"), Mapping):
+            cls.check_model(function, model)
         _check_names(function, declared, given)
         asked = cls(**{one.name: one.check(given.get(one.name, one.default)) for one in declared})
         asked.check_together()
         return asked
+
+    @classmethod
+    def check_model(cls, function: str, model: Mapping[str, Any]) -> None:
+        """Raise `ArgumentError` if a model is none of those that `function` takes: with another one, no other argument matters."""
 
     def check_together(self) -> None:
         """Raise `ArgumentError` if arguments contradict each other. An override calls the one of its base."""

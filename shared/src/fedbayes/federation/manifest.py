@@ -45,7 +45,7 @@ def outline_of(model: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(members, list):
         return {**model, "members": [_member_outline(one) for one in members]}
     if isinstance(coefficients, list) and _WHOLE not in model:
-        shown = {name: model[name] for name in ("features", "formula", "levels") if name in model}
+        shown = {name: model[name] for name in ("features", "formula", "levels", "missing") if name in model}
         return {**shown, "coefficients": [_coefficient_outline(one) for one in coefficients], _WHOLE: digest_of(model)}
     return dict(model)
 

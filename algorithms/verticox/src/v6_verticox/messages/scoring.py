@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from fedbayes.federation import Exact, Message, Public, Sealed
 
 from .setup import Ordered, Question
@@ -27,6 +30,21 @@ class LocateReply(Message):
     features: Public[list[str]]
     outcome: Public[bool]
     rows: Exact[int]
+
+
+def read_sum(words: npt.NDArray[np.int64], marked: bool) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return the linear predictors of a sum over the stations, (records,), and which records have no gap at any of them.
+
+    Parameters
+    ----------
+    words : ndarray of int64, (records,) or (2 records,)
+        Predictors in units of 2^-`SUM_BITS`; with `marked` then one word a record, 0 where no station has a gap.
+    marked : bool
+        Whether records with gaps are left out; their predictors are zeros.
+    """
+    values, marks = np.split(words, [len(words) // 2]) if marked else (words, np.zeros_like(words))
+    present = marks == 0
+    return np.where(present, values / 2.0**SUM_BITS, 0.0), present
 
 
 def split_name(features: Sequence[str], name: str) -> tuple[str, str | None]:
@@ -64,6 +82,11 @@ class ScoreRequest(Message):
     def formula(self) -> str:
         """The formula of the model's design; empty where columns are taken as they are."""
         return str(self.model.get("formula") or "")
+
+    @property
+    def complete(self) -> bool:
+        """Whether the model was fitted on the records without gaps, so that others get no prediction."""
+        return self.model.get("missing") == "complete"
 
     @property
     def levels(self) -> dict[str, list[str]]:

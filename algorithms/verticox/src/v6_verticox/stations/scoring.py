@@ -16,19 +16,20 @@ from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Terms
 from fedbayes.federation import Station, partial
 from fedbayes.federation.arrival import check_claimed
-from fedbayes.federation.errors import DataProblem, MessageError
+from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.replies import RecordsReply
 
 from ..cox import survival as measures
 from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..cox.outcome import booleans_as_such
 from ..messages.scoring import AssessReply, AssessRequest, Curve, LocateReply, LocateRequest, ScoreRequest
+from ..shares.complete import spread_out, without_gaps
 from .columns import Survival, survival
 from .formula import columns_of
 from .guards import check_effect, check_levels, check_times, counted, most_groups, own_times
 from .outcome import describe
 from .setup import rows_in_order
-from .sums import RESOLUTION, masked, masked_for, received
+from .sums import RESOLUTION, masked, masked_for, received, received_complete
 
 ANSWER = "verticox: a model applied to the records"
 LARGEST_SCORE = 2.0**20  # as `seen.LARGEST`
@@ -52,9 +53,25 @@ def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
     named = [question.id_column] if question.id_column else [*columns, question.time][:1] if features or outcome else []
     rows = len(station.data(columns=named)) if named else 0
     places = rows_in_order(station, question, request.rows, request.order, rows)
+    _check_gaps(station, question.missing == "complete", columns, places)
     station.keep("places", places=places, identifier=np.array(question.id_column or ""))
     told = station.exact(len(places), ANSWER, queries=1 if named else 0, summed=False)
     return LocateReply(station.public(features), station.public(outcome), told)
+
+
+def _check_gaps(station: Station, complete: bool, columns: list[str], places: npt.NDArray[np.intp]) -> None:
+    """Refuse gaps of a model whose fit had none, and where gaps are left out a station with too few records, before this station debits anything."""
+    if not columns:
+        return
+    frame = station.data(columns=columns).iloc[places]
+    present = without_gaps(frame, columns)
+    if not complete and not present.all():
+        name = next(name for name in columns if frame[name].isna().any())
+        raise DataProblem(
+            f"feature '{name}' has missing values; fill them in or leave these records out, or predict by a model that was fitted with missing='complete'"
+        )
+    if complete and present.sum() < max(station.policy.minimum_rows, 1):
+        raise ThresholdError("fewer records without a gap than this node demands; leave out columns with many gaps")
 
 
 @partial
@@ -62,23 +79,34 @@ def partial_score(station: Station, request: ScoreRequest) -> RecordsReply:
     """Return this station's part of the linear predictor inside a masked sum over the scorers.
 
     **Reveals** to the receiver (without one: to central) the total linear predictor of every record, with one scorer that station's own; to
-    central the identifiers, where they are asked for. Every scorer must allow predictions. Central chooses no coefficients: they are those of the model
+    central the identifiers, where they are asked for. By a model of complete records a record with a gap at some station has no predictor, and who gets
+    the sum sees which these are. Every scorer must allow predictions. Central chooses no coefficients: they are those of the model
     that the manifest names.
     """
     check_claimed(station, request.model)
     if station.organization not in request.scorers:
-        return _scored(station, request, np.zeros(request.rows), [])
+        return _scored(station, request, np.zeros(request.rows), np.ones(request.rows, dtype=np.bool_), [])
     station.require_private(False, bool(request.formula) and _own_terms(station, request.formula).has_formula)
     station.require_predictions()
     places = station.kept("places")["places"]
-    total = _of_formula(station, request, places) if request.formula else _of_columns(station, request, places)
+    present = _present(station, request, places)
+    part = _of_formula if request.formula else _of_columns
+    total = spread_out(part(station, request, places[present]), present)
     if np.max(np.abs(total), initial=0.0) >= LARGEST_SCORE:
         raise DataProblem("the linear predictor of this station's features is out of range; check their units")
     if len(total) != request.rows:
         raise MessageError("this station has another number of records than the request says; the job stops")
-    return _scored(
-        station, request, total, _identifiers(station, places) if request.identify == station.organization else []
-    )
+    identifiers = _identifiers(station, places) if request.identify == station.organization else []
+    return _scored(station, request, total, present, identifiers)
+
+
+def _present(station: Station, request: ScoreRequest, places: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    """Return which records get a prediction as far as this station knows, (records,): all, or of a model of complete records those without a gap."""
+    if not request.complete:
+        return np.ones(len(places), dtype=np.bool_)
+    named = [column for column, _, _ in request.columns if column in station.columns]
+    columns = _own_terms(station, request.formula).columns if request.formula else list(dict.fromkeys(named))
+    return without_gaps(station.data(columns=columns).iloc[places], columns)
 
 
 def _of_columns(station: Station, request: ScoreRequest, places: npt.NDArray[np.intp]) -> Vector:
@@ -112,12 +140,15 @@ def _own_terms(station: Station, formula: str) -> Terms:
     return read_terms(formula).among(set(station.columns))
 
 
-def _scored(station: Station, request: ScoreRequest, total: Vector, identifiers: list[str]) -> RecordsReply:
+def _scored(
+    station: Station, request: ScoreRequest, total: Vector, present: npt.NDArray[np.bool_], identifiers: list[str]
+) -> RecordsReply:
     """Return a part of the sum, for central or the receiver."""
     named = station.exact(identifiers, ANSWER, queries=0, summed=False) if identifiers else None
+    marked = present if request.complete else None
     if not request.receiver:
-        return RecordsReply(masked(station, total, "score"), None, named)
-    return RecordsReply(None, masked_for(station, request.receiver, total, "score"), named)
+        return RecordsReply(masked(station, total, "score", present=marked), None, named)
+    return RecordsReply(None, masked_for(station, request.receiver, total, "score", present=marked), named)
 
 
 def _identifiers(station: Station, places: npt.NDArray[np.intp]) -> list[str]:
@@ -146,7 +177,7 @@ def _column(values: Any, name: str, category: str | None) -> Vector:
 def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     """Compare predictions with outcomes, or read the baseline hazard. The outcome holder only.
 
-    **Reveals** to central: aggregates over all records, groups of at least `minimum_count` of them.
+    **Reveals** to central: aggregates over all records, or all complete ones, groups of at least `minimum_count` of them.
     """
     station.require_private(False)
     question = request.question
@@ -154,15 +185,26 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     places = station.kept("places")["places"]
     frame = station.data(columns=[question.time, question.event, *strata]).iloc[places]
     limit = max(station.policy.minimum_count, 1)
-    outcome = survival(frame, question.time, question.event, question.strata, limit)
     missing = set(request.scorers) - {station.organization} - set(request.predictors)
     if missing:
         raise MessageError("the linear predictor of a station is missing; start the job again")
-    predictor = received(station, request.predictors, len(frame), "score") - request.offset
+    if question.missing == "complete":
+        predictor, present = received_complete(station, request.predictors, len(frame), "score")
+        present &= without_gaps(frame, list(frame.columns))
+        if present.sum() < max(station.policy.minimum_rows, 1):
+            raise ThresholdError("fewer records are complete at all stations than this node demands; use more records")
+    else:
+        predictor = received(station, request.predictors, len(frame), "score")
+        present = np.ones(len(frame), dtype=np.bool_)
+    outcome = survival(frame[present], question.time, question.event, question.strata, limit)
+    predictor = predictor[present] - request.offset
     if request.task == "baseline":
         check_effect(predictor, limit)
         return AssessReply(station.exact(_baseline(outcome, predictor, limit), ANSWER, queries=0, summed=False))
-    return AssessReply(station.exact(_measures(outcome, predictor, request, limit), ANSWER, queries=0, summed=False))
+    measured = _measures(outcome, predictor, request, limit)
+    if 0 < np.sum(~present) < limit:
+        measured |= {"records": None, "events": None}
+    return AssessReply(station.exact(measured, ANSWER, queries=0, summed=False))
 
 
 def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any]:

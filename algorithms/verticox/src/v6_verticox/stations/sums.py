@@ -15,8 +15,9 @@ import numpy.typing as npt
 from fedbayes.federation import Masked, Sealed, Station
 from fedbayes.federation.errors import MessageError
 from fedbayes.mpc.secure_sum import reconstruct
+from fedbayes.randomness import uniform_bits
 
-from ..messages.scoring import SUM_BITS
+from ..messages.scoring import SUM_BITS, read_sum
 
 Vector = npt.NDArray[np.float64]
 RESOLUTION = 2.0**-30
@@ -24,18 +25,34 @@ RESOLUTION = 2.0**-30
 NOTE = "verticox: linear predictors inside a masked sum"
 
 
-def masked(station: Station, values: Vector, topic: str, common: Any = None) -> Masked:
+def masked(
+    station: Station, values: Vector, topic: str, common: Any = None, present: npt.NDArray[np.bool_] | None = None
+) -> Masked:
     """Return real numbers, below 2^22, inside a sum over the round's participants; `common` as in `Station.mask`.
+
+    With `present` a second row marks the records that have a gap here by uniform words, and so are their numbers: of a record with gaps the sum tells
+    that it has one, neither at how many stations nor what the others have (0, no gap, with probability 2^-64).
 
     **Reveals** the sum to whoever gets all parts, and nothing else.
     """
     encoded = np.rint(values * 2.0**SUM_BITS).astype(np.int64)
+    if present is not None:
+        encoded = np.stack([encoded, np.zeros_like(encoded)])
+        encoded[:, ~present] = uniform_bits((2, int(np.sum(~present)))).view(np.int64)
+        encoded = encoded.ravel()
     return station.mask(station.exact(encoded, NOTE, queries=0, summed=False), topic, common)
 
 
-def masked_for(station: Station, receiver: int, values: Vector, topic: str, common: Any = None) -> Sealed | None:
+def masked_for(
+    station: Station,
+    receiver: int,
+    values: Vector,
+    topic: str,
+    common: Any = None,
+    present: npt.NDArray[np.bool_] | None = None,
+) -> Sealed | None:
     """Return the same, sealed for the member that learns the sum; the receiver keeps its own part instead."""
-    part = masked(station, values, topic, common).value
+    part = masked(station, values, topic, common, present).value
     if station.organization == receiver:
         station.keep(f"part|{topic}", part=part)
         return None
@@ -43,15 +60,20 @@ def masked_for(station: Station, receiver: int, values: Vector, topic: str, comm
 
 
 def received(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> Vector:
-    """Return the sum, (rows,): the others' parts, and the own one that `masked_for` kept.
+    """Return the sum, (rows,): the others' parts, and the own one that `masked_for` kept; `MessageError` when a part has another length."""
+    return read_sum(_received(station, parts, rows, topic), False)[0]
 
-    Raises
-    ------
-    MessageError
-        When a part has another length.
-    """
+
+def received_complete(
+    station: Station, parts: Mapping[int, Sealed], rows: int, topic: str
+) -> tuple[Vector, npt.NDArray[np.bool_]]:
+    """Return the same where parts mark gaps, and which records have none at any station, (rows,) each."""
+    return read_sum(_received(station, parts, 2 * rows, topic), True)
+
+
+def _received(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> npt.NDArray[np.int64]:
     own = station.kept(f"part|{topic}")["part"]
     others = [np.frombuffer(station.unseal(m, part, topic), dtype="<u8").astype(np.uint64) for m, part in parts.items()]
     if any(part.shape != (rows,) for part in (own, *others)):
         raise MessageError("a part of a sum has another length than it must; the job stops")
-    return np.asarray(reconstruct([own, *others]).astype(np.int64) / 2.0**SUM_BITS)
+    return np.asarray(reconstruct([own, *others]).astype(np.int64))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbayes.federation import Federation, central
 from fedbayes.federation import results as common
@@ -15,15 +16,16 @@ from fedbayes.federation.vertical.declared import Matched
 
 from ..arguments import Baseline, Evaluate, Predict
 from ..cox.survival import Steps, survival_at
-from ..messages.scoring import SUM_BITS, AssessReply, AssessRequest
+from ..messages.scoring import AssessReply, AssessRequest, read_sum
 from ..rounds.sealed import sealed_parts
 from .blind import judge_blindly
 from .crossval import cross_validate
 from .located import Located, cases_of, checked_model, curves_of, warn_of_cases
 from .whole import judge_by_rows
 
+Floats = npt.NDArray[np.float64]
 REASON = "computed from the records without noise"
-SEES = "the total linear predictor of every record, under the model's coefficients"
+SEES = "the total linear predictor of every record, under the model's coefficients; of a model fitted with missing='complete' which records have a gap"
 JOINED = {
     "stations": "the coefficients of the model, which of their own records are common to all, and numbers of rows",
     "helper": "the coefficients of the model and numbers of rows; with an identifier column, sizes of the overlaps",
@@ -46,7 +48,12 @@ def predict(federation: Federation, asked: Predict) -> dict[str, Any]:
     replies = located.score(0, asked.identifiers)
     seen = f"{SEES}, and its identifier" if asked.identifiers else SEES
     total = summed([reply.masked for reply in replies.values()])
-    predictor = total.astype(np.int64) / 2.0**SUM_BITS - float(located.model["offset"])
+    predictor, present = read_sum(total.astype(np.int64), located.question.missing == "complete")
+    if not present.all():
+        federation.warn(
+            "records with a missing value at some station have no prediction (null): the model was fitted on complete records"
+        )
+    predictor = predictor - float(located.model["offset"])
     curve = curves[asked.stratum]
     wanted = np.array(curve.times if asked.times is None else asked.times)
     steps = Steps(np.array(curve.times), np.array(curve.hazard), 0.0)
@@ -56,10 +63,10 @@ def predict(federation: Federation, asked: Predict) -> dict[str, Any]:
         predictions={
             "identifiers": [n for reply in replies.values() if reply.identifiers for n in reply.identifiers.value]
             or None,
-            "linear_predictor": predictor,
-            "partial_hazard": np.exp(predictor),
+            "linear_predictor": _of_complete(predictor, present),
+            "partial_hazard": _of_complete(np.exp(predictor), present),
             "times": wanted,
-            "survival": survival_at(steps, np.exp(predictor), wanted),
+            "survival": _of_complete(survival_at(steps, np.exp(predictor), wanted), present),
         },
         privacy=common.privacy(False, reason=REASON, reveals={"central": seen, "researcher": seen, **JOINED}),
     )
@@ -110,6 +117,16 @@ def baseline(federation: Federation, asked: Baseline) -> dict[str, Any]:
     )
 
 
+def _of_complete(values: Floats, present: npt.NDArray[np.bool_]) -> Any:
+    """Return values by record, None where a record has a gap."""
+    if present.all():
+        return values
+    return [
+        row if told else (None if values.ndim == 1 else [None] * values.shape[1])
+        for row, told in zip(values.tolist(), present, strict=True)
+    ]
+
+
 def _assessed(
     federation: Federation,
     model: Any,
@@ -135,4 +152,8 @@ def _assessed(
         groups,
     )
     answer = federation.round("partial_assess", request, [owner], AssessReply, last=True)
+    if located.question.missing == "complete":
+        federation.warn(
+            "records with a missing value at some station are left out: the model was fitted on complete records"
+        )
     return dict(answer[owner].values.value)

@@ -51,6 +51,7 @@ class Located:
             chosen,
             id_column,
             formula=formula,
+            missing="complete" if self.model.get("missing") == "complete" else "refuse",
         )
         rows, orders = aligned(federation, self.question)
         requests = {

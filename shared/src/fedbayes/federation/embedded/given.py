@@ -51,6 +51,34 @@ def check_frame(party: str, frame: Any) -> None:
         raise ArgumentError(f"the frame of party '{party}' has two columns named '{repeated[:60]}'; rename one of them")
 
 
+def with_texts(party: str, frame: Any) -> Any:
+    """Return a data frame whose cells of bytes are the texts that they are in UTF-8, as in a parquet file; of the given one nothing changes.
+
+    Raises
+    ------
+    ArgumentError
+        Naming a column with bytes that are no such text.
+    """
+
+    def text(cell: Any) -> Any:
+        return cell.decode() if isinstance(cell, bytes) else cell
+
+    changed = {}
+    for name in frame.columns:
+        column = frame[name]
+        if column.dtype != object and column.dtype.name != "category":
+            continue
+        if not any(isinstance(cell, bytes) for cell in column.unique()):
+            continue
+        try:
+            changed[name] = column.astype(object).map(text)
+        except UnicodeDecodeError:
+            raise ArgumentError(
+                f"the frame of party '{party}' has bytes in column '{name[:60]}' that are no text in UTF-8; decode them"
+            ) from None
+    return frame.assign(**changed) if changed else frame
+
+
 def check_policies(policies: Any) -> None:
     """Raise `ArgumentError` unless it maps organizations, or ``"*"``, to limits."""
     if not isinstance(policies, Mapping) or any(not isinstance(limits, Mapping) for limits in policies.values()):

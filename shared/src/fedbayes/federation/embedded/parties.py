@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..policy import PREFIX, Policy
-from .given import check_frame
+from .given import check_frame, with_texts
 
 TYPES = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel", ".xls": "excel", ".sqlite": "sql", ".db": "sql"}
 AS_WRITTEN = {f"{PREFIX}CSV_SEPARATOR": "comma", f"{PREFIX}CSV_DECIMAL": "point"}
@@ -57,7 +57,7 @@ class Tables:
             return Path(source).absolute()
         check_frame(self._party, source)
         with tempfile.NamedTemporaryFile(dir=self._folder, prefix="table-", suffix=".csv", delete=False) as file:
-            source.to_csv(file, index=any(level is not None for level in source.index.names))
+            with_texts(self._party, source).to_csv(file, index=any(level is not None for level in source.index.names))
         path = Path(file.name)
         self._written.append(path)
         return path

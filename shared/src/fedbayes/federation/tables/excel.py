@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
+from ...bayes.missing import EXACT, Reading
 from ..errors import DataProblem
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -45,6 +47,33 @@ def check_formulas(path: Path, sheet: str | None) -> None:
                         "ask the node administrator to open it in a spreadsheet program and save it"
                     )
                 cell.clear()
+
+
+def check_digits(frame: Any, reading: Reading) -> None:
+    """Refuse a column with numbers that a sheet cannot hold to the last digit, unless its domain gives bounds: such codes and identifiers are other ones.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The sheet, cells as they are stored.
+    reading : Reading
+        Which columns hold measured numbers.
+
+    Raises
+    ------
+    DataProblem
+        Naming the column.
+    """
+    for place, name in enumerate(frame.columns):
+        if not reading.rule(str(name)).numeric and any(map(_is_rounded, frame.iloc[:, place])):
+            raise DataProblem(
+                f"column '{str(name)[:60]}' of this station's Excel file has numbers above 2^53, whose last digits a sheet does not keep; "
+                "codes and identifiers of more than 15 digits must be text cells (or a CSV file); of a measured number give the bounds in the domain"
+            )
+
+
+def _is_rounded(cell: Any) -> bool:
+    return isinstance(cell, int | float) and EXACT <= abs(cell) < float("inf")
 
 
 def _part_of(book: ZipFile, sheet: str | None) -> str | None:

@@ -11,7 +11,7 @@ from ...bayes.missing import Reading, inexact, settle
 from ..errors import DataProblem
 from . import parquet
 from .dialect import Dialect, of_file
-from .excel import check_formulas
+from .excel import check_digits, check_formulas
 from .large_csv import LARGE_BYTES, OPTIONS, TOO_MANY_FIELDS, read_large_csv
 
 KINDS = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
@@ -47,7 +47,7 @@ def read_file(
     SchemaError
         If what is declared as missing cannot be read.
     DataProblem
-        If the rows of a CSV file have more fields than its header.
+        If the rows of a CSV file have more fields than its header, or an Excel file has cells whose values it does not keep.
     """
     import pandas
 
@@ -63,6 +63,7 @@ def read_file(
         check_formulas(path, sheet)
         plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
         frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
+        check_digits(frame, reading)
     else:
         return parquet.read(path, reading, columns)
     return settled(frame, reading, convert=True)
