@@ -122,8 +122,8 @@ def _of_complete(values: Floats, present: npt.NDArray[np.bool_]) -> Any:
     if present.all():
         return values
     return [
-        row if told else (None if values.ndim == 1 else [None] * values.shape[1])
-        for row, told in zip(values.tolist(), present, strict=True)
+        row if complete else (None if values.ndim == 1 else [None] * values.shape[1])
+        for row, complete in zip(values.tolist(), present, strict=True)
     ]
 
 

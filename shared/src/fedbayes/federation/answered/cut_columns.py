@@ -36,9 +36,7 @@ def in_numbers(conditions: Sequence[Test], cut: Mapping[str, Cut]) -> list[Test]
     ThresholdError
         If categories for which a condition holds are not beside one another.
     """
-    return [
-        told for test in conditions for told in (_of_number(*test, cut[test[0]]) if test[0] in cut else iter([test]))
-    ]
+    return [one for test in conditions for one in (_of_number(*test, cut[test[0]]) if test[0] in cut else iter([test]))]
 
 
 def _of_number(name: str, operator: str, value: Any, cut: Cut) -> Iterator[Test]:

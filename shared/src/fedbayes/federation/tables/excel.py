@@ -64,8 +64,8 @@ def check_digits(frame: Any, reading: Reading) -> None:
     DataProblem
         Naming the column.
     """
-    for place, name in enumerate(frame.columns):
-        if not reading.rule(str(name)).numeric and any(map(_is_rounded, frame.iloc[:, place])):
+    for position, name in enumerate(frame.columns):
+        if not reading.rule(str(name)).numeric and any(map(_is_rounded, frame.iloc[:, position])):
             raise DataProblem(
                 f"column '{str(name)[:60]}' of this station's Excel file has numbers above 2^53, whose last digits a sheet does not keep; "
                 "codes and identifiers of more than 15 digits must be text cells (or a CSV file); of a measured number give the bounds in the domain"
