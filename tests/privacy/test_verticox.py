@@ -256,7 +256,9 @@ def test_an_identifier_with_three_rows_needs_three_times_the_noise():
 def judged(neighbors="add_remove", rows=1):
     unit = Unit("person", rows) if rows > 1 else Unit()
     question = Question("t", "d", DOMAIN, {"stage": "I"}, [2.0, 5.0, 9.0], [3], "breslow", "refuse", {}, "", "", "", "")
-    model = Judged(question, np.array([0.3, -40.0, 2.0, 1e4]), 12.0)
+    entries = zip(question.labels, [0.3, -40.0, 2.0, 1e4], strict=True)
+    outline = {"coefficients": [{"feature": name, "coefficient": value} for name, value in entries]}
+    model = Judged(question, outline, 12.0)
     noise = check_noise("distributed", 1.0, 0.0, neighbors, 1.0, unit)
     return TableRequest(model, np.array([-1.0, 0.0, 1.0]), noise, unit)
 
