@@ -124,7 +124,7 @@ def test_control_a_fit_with_noise_for_twice_the_budget_is_found_out(statistics):
 @pytest.mark.audit
 def test_an_identifier_with_all_its_rows():
     unit, epsilon = Unit("id", 3), 1.5
-    noise = CountNoise("local", epsilon, rows=3)
+    noise = CountNoise("local", epsilon, rows=3, id_column="id")
     frames = (table(), with_rows(table(), *[("new", 10.0, "b", "p")] * 9))
     found = again(lambda: fit_bound(plan_for("histogram", noise, unit), frames, noise), epsilon * ROOM)
     assert 0.1 * epsilon < found <= epsilon * ROOM
