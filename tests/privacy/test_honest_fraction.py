@@ -14,7 +14,7 @@ from harness.inprocess import InProcess
 from views_cases import CATEGORIES, COUNTED, DOMAIN, JOINED, LABELLED, LIMITS, horizontal, survivors, vertical
 
 from fedbayes.dp import shares
-from fedbayes.federation import arrival, rounds
+from fedbayes.federation import arrival, job
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.manifest import Manifest
 
@@ -62,7 +62,7 @@ def agreed(fraction: float | None) -> Iterator[None]:
     if fraction is None:
         yield
         return
-    with mock.patch.object(rounds, "Manifest", partial(manifest_of, fraction)):
+    with mock.patch.object(job, "Manifest", partial(manifest_of, fraction)):
         yield
 
 
