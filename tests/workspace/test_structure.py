@@ -50,7 +50,33 @@ SOURCES = sorted(
     for folder in ("shared/src", "algorithms", "studies", "docker", "scripts")
     for path in (ROOT / folder).rglob("*.py")
 )
-LONGEST_FILE, LONGEST_FUNCTION = 500, 40
+LONGEST_FILE, LONGEST_FUNCTION = 300, 40
+LONGER = {
+    "algorithms/discriminative_naive_bayes/src/v6_discriminative_naive_bayes/training.py": 318,
+    "algorithms/secure_naive_bayes/src/v6_secure_naive_bayes/messages.py": 356,
+    "algorithms/secure_naive_bayes/src/v6_secure_naive_bayes/partial.py": 317,
+    "algorithms/vertibayes/src/v6_vertibayes/arguments.py": 342,
+    "algorithms/vertibayes/src/v6_vertibayes/model.py": 345,
+    "algorithms/verticox/src/v6_verticox/arguments.py": 368,
+    "algorithms/verticox/src/v6_verticox/horizontal/fitting.py": 324,
+    "algorithms/verticox/src/v6_verticox/rounds/setup.py": 305,
+    "algorithms/verticox/src/v6_verticox/rounds/surface.py": 353,
+    "algorithms/verticox/src/v6_verticox/shares/newton_step.py": 404,
+    "algorithms/verticox/src/v6_verticox/shares/program.py": 367,
+    "algorithms/verticox/src/v6_verticox/stations/private.py": 303,
+    "shared/src/fedbayes/client/commands/app.py": 348,
+    "shared/src/fedbayes/client/commands/interrupts.py": 306,
+    "shared/src/fedbayes/federation/codec.py": 302,
+    "shared/src/fedbayes/federation/declare.py": 352,
+    "shared/src/fedbayes/federation/embedded/federation.py": 358,
+    "shared/src/fedbayes/federation/embedded/server.py": 315,
+    "shared/src/fedbayes/federation/station.py": 333,
+    "shared/src/fedbayes/federation/vertical/central.py": 324,
+    "shared/src/fedbayes/federation/vertical/engine.py": 344,
+    "shared/src/fedbayes/federation/vertical/messages.py": 302,
+    "shared/src/fedbayes/mpc/joye_libert.py": 307,
+}
+"""Files that are longer still -> lines, at the most: they may only shrink, and none may join them."""
 
 
 def store(name: str) -> dict[str, Any]:
@@ -160,7 +186,8 @@ def test_image_is_of_the_pattern(name: str) -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_files_and_functions_are_short(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= LONGEST_FILE
+    most = LONGER.get(path.relative_to(ROOT).as_posix(), LONGEST_FILE)
+    assert len(text.splitlines()) <= most, f"more than {most} lines: split it by subject"
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             body = node.body[1:] if ast.get_docstring(node) else node.body
