@@ -10,7 +10,7 @@ from exact_kit import weighted_auc
 
 from bayesian_ensemble import simulation
 from fedbayes.bayes import metrics
-from fedbayes.bayes.network import normalise
+from fedbayes.bayes.probability_tables import normalise
 from fedbayes.randomness import ResearchSampler
 from v6_bayesian_ensemble.ensemble import Member
 from v6_bayesian_ensemble.model import Learning, column_codes

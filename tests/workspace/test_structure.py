@@ -50,7 +50,34 @@ SOURCES = sorted(
     for folder in ("shared/src", "algorithms", "studies", "docker", "scripts")
     for path in (ROOT / folder).rglob("*.py")
 )
-LONGEST_FILE, LONGEST_FUNCTION = 500, 40
+LONGEST_FILE, LONGEST_LISTED, LONGEST_FUNCTION = 300, 420, 40
+LONGER = {
+    "algorithms/discriminative_naive_bayes/src/v6_discriminative_naive_bayes/training.py",
+    "algorithms/secure_naive_bayes/src/v6_secure_naive_bayes/messages.py",
+    "algorithms/secure_naive_bayes/src/v6_secure_naive_bayes/partial.py",
+    "algorithms/vertibayes/src/v6_vertibayes/arguments.py",
+    "algorithms/vertibayes/src/v6_vertibayes/model.py",
+    "algorithms/verticox/src/v6_verticox/arguments.py",
+    "algorithms/verticox/src/v6_verticox/horizontal/fitting.py",
+    "algorithms/verticox/src/v6_verticox/rounds/setup.py",
+    "algorithms/verticox/src/v6_verticox/rounds/surface.py",
+    "algorithms/verticox/src/v6_verticox/shares/newton_step.py",
+    "algorithms/verticox/src/v6_verticox/shares/program.py",
+    "algorithms/verticox/src/v6_verticox/stations/private.py",
+    "shared/src/fedbayes/client/commands/app.py",
+    "shared/src/fedbayes/client/commands/interrupts.py",
+    "shared/src/fedbayes/federation/codec.py",
+    "shared/src/fedbayes/federation/declare.py",
+    "shared/src/fedbayes/federation/embedded/federation.py",
+    "shared/src/fedbayes/federation/embedded/server.py",
+    "shared/src/fedbayes/federation/horizontal/noise.py",
+    "shared/src/fedbayes/federation/station.py",
+    "shared/src/fedbayes/federation/vertical/central.py",
+    "shared/src/fedbayes/federation/vertical/engine.py",
+    "shared/src/fedbayes/federation/vertical/messages.py",
+    "shared/src/fedbayes/mpc/joye_libert.py",
+}
+"""Files that are longer still, up to `LONGEST_LISTED`: no other may join them, and what is split leaves."""
 
 
 def store(name: str) -> dict[str, Any]:
@@ -160,7 +187,8 @@ def test_image_is_of_the_pattern(name: str) -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_files_and_functions_are_short(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= LONGEST_FILE
+    most = LONGEST_LISTED if path.relative_to(ROOT).as_posix() in LONGER else LONGEST_FILE
+    assert len(text.splitlines()) <= most, f"more than {most} lines: split it by subject"
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             body = node.body[1:] if ast.get_docstring(node) else node.body

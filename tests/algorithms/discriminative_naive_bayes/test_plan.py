@@ -6,7 +6,8 @@ from one_process import OneProcess
 from weighted_tables import DOMAIN, table
 
 from fedbayes.client.local import Job
-from fedbayes.client.planning import Setting, plan
+from fedbayes.client.planning import plan
+from fedbayes.client.setting import Setting
 from fedbayes.federation.horizontal import Columns, check_bins
 from v6_discriminative_naive_bayes.arguments import Fit
 from v6_discriminative_naive_bayes.messages import Shape

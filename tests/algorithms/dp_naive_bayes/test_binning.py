@@ -10,7 +10,8 @@ from one_process import OneProcess
 from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.client.local import Job
-from fedbayes.client.planning import Setting, plan
+from fedbayes.client.planning import plan
+from fedbayes.client.setting import Setting
 from fedbayes.federation.errors import ArgumentError
 from v6_dp_naive_bayes.arguments import Fit, planned
 from v6_dp_naive_bayes.grouping import grouped, ungrouped

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from fedbayes.bayes.inference import posteriors
-from fedbayes.bayes.network import BayesianNetwork, normalise
+from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.probability_tables import normalise
 from fedbayes.bayes.record_scores import FRAC_BITS, Classifier, log_posteriors, log_scores
 from fedbayes.randomness import ResearchSampler
 

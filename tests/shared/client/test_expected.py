@@ -14,7 +14,8 @@ from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.schema import Schema
 from fedbayes.client.expected import Feature, Tables, accuracy
 from fedbayes.client.local import Job
-from fedbayes.client.planning import Setting, plan
+from fedbayes.client.planning import plan
+from fedbayes.client.setting import Setting
 
 FEATURES = [Feature(4, numeric=False)] * 3 + [Feature(10, numeric=True)] * 5
 DOMAIN: dict[str, Any] = {

@@ -10,7 +10,8 @@ from one_process import OneProcess
 from fedbayes.client.catalogue import declared_of, installed, rounds_of
 from fedbayes.client.commands.exits import UsageProblem
 from fedbayes.client.local import Job
-from fedbayes.client.planning import Setting, plan
+from fedbayes.client.planning import plan
+from fedbayes.client.setting import Setting
 from fedbayes.federation import Federation
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.opening import Preflight

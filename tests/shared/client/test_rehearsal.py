@@ -14,7 +14,8 @@ import fedbayes.federation.embedded as embedded
 from fedbayes.client.commands.exits import UsageProblem
 from fedbayes.client.local import Job
 from fedbayes.client.made_up import People, deal, deal_columns, deal_rows
-from fedbayes.client.planning import Setting, plan
+from fedbayes.client.planning import plan
+from fedbayes.client.setting import Setting
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.randomness import ResearchSampler
 

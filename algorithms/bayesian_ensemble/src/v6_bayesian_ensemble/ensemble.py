@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.inference import posteriors
-from fedbayes.bayes.network import BayesianNetwork, cut_points
+from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.probability_tables import cut_points
 from fedbayes.bayes.record_scores import Classifier
 from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation.errors import ArgumentError

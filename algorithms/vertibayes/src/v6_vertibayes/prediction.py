@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fedbayes.bayes.network import BayesianNetwork, cut_points
+from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.probability_tables import cut_points
 from fedbayes.bayes.record_scores import Classifier
 from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation.errors import ArgumentError, MessageError

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.network import BayesianNetwork, log_likelihood_of
+from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.probability_tables import log_likelihood_of
 from fedbayes.bayes.scores import by_name
 from fedbayes.bayes.structure import Structure
 from fedbayes.bayes.tables import Counts

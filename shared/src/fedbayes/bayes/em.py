@@ -18,12 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbayes.bayes.inference import JunctionTree
-from fedbayes.bayes.network import (
-    Array,
-    BayesianNetwork,
-    Codes,
-    normalise,
-)
+from fedbayes.bayes.network import Array, BayesianNetwork, Codes
+from fedbayes.bayes.probability_tables import normalise
 from fedbayes.randomness import uniform_floats
 
 SLACK = 1e-8  # relative fall of the objective that is put down to rounding

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,8 @@ from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.graph import topological_order
 from fedbayes.bayes.hiding import hidden_configurations
 from fedbayes.randomness import uniform_floats
+
+from .probability_tables import log_likelihood_of, normalise
 
 MISSING = -1  # the code of a value that is not known
 MOST_CELLS = 2**24  # 128 MB of float64
@@ -254,50 +255,6 @@ class BayesianNetwork:
         levels = [self.states[parent] for parent in self.parents[node]]
         rows = pd.MultiIndex.from_product(levels, names=self.parents[node])
         return pd.DataFrame(table, rows, columns)
-
-
-def cut_points(states: Sequence[str], cuts: Any) -> tuple[float, ...] | None:
-    """Return the cut points of a binned column, None where there are none.
-
-    Parameters
-    ----------
-    states : sequence of str
-        The column's states without "missing": one a bin.
-    cuts : list of float or None
-        As a model has them.
-
-    Raises
-    ------
-    ValueError
-        They are not rising finite numbers, one fewer than the bins.
-    """
-    if cuts is None:
-        return None
-    if not isinstance(cuts, list | tuple) or any(isinstance(c, bool) or not isinstance(c, int | float) for c in cuts):
-        raise ValueError("the cut points of a column are a list of numbers")
-    points = tuple(float(cut) for cut in cuts)
-    rising = all(low < high for low, high in pairwise(points))
-    if len(points) + 1 != len(states) or not np.isfinite(points).all() or not rising:
-        raise ValueError("the cut points of a column are rising finite numbers, one fewer than its bins")
-    return points
-
-
-def log_likelihood_of(tables: Mapping[str, Array], counts: Mapping[str, npt.ArrayLike]) -> float:
-    """Return sum(counts * log table) over tables and counts of the same shapes; 0 log 0 is 0."""
-    total = 0.0
-    with np.errstate(divide="ignore"):
-        for node, table in tables.items():
-            cells = np.asarray(counts[node], dtype=np.float64)
-            total += float((cells[cells > 0] * np.log(table[cells > 0])).sum())
-    return total
-
-
-def normalise(counts: Array) -> Array:
-    """Return counts divided by their sum over the last axis; uniform where that sum is not positive."""
-    totals = counts.sum(axis=-1, keepdims=True)
-    uniform = np.full_like(counts, 1.0 / counts.shape[-1])
-    np.divide(counts, totals, out=uniform, where=np.broadcast_to(totals > 0, counts.shape))
-    return uniform
 
 
 def _back_off(table: Array, counts: Array, hidden: npt.NDArray[np.bool_]) -> Array:

@@ -13,7 +13,8 @@ import numpy as np
 
 from fedbayes.bayes.bif import identifiers
 from fedbayes.bayes.graph import topological_order
-from fedbayes.bayes.network import BayesianNetwork, normalise
+from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.probability_tables import normalise
 
 PROPERTY = "fedbayes"
 SPACING = 160  # pixels between nodes in GeNIe's window

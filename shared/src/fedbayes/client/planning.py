@@ -4,40 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from .catalogue import declared_of, rounds_of
+from .class_tables import bytes_of, chosen_of, expected_of, noise_of
 from .commands.exits import UsageProblem
-from .expected import SIGNAL, Feature, Tables, accuracy
 from .local import Job
 from .rehearsal import known_domain, rehearse
+from .setting import Setting
 
 if TYPE_CHECKING:
     from ..federation.outset import Outlook
 
-USUAL_BINS = 20  # of a numeric column where a method does not say
-STATION_BYTES, PEER_BYTES, FEATURE_BYTES = 3400, 200, 70
-"""Of one station in two rounds: keys, names and seals; what of them grows with the other stations; a feature in the question. Measured over 3 and 6."""
-EPSILON_FACTORS = (1.0 / 3.0, 3.0)  # budgets to compare with: a third and three times
-USUAL_DELTA = 1e-6  # below one in a million rows
-LEAST_BINS = 3
-"""What is changed to show what would help: a third and three times of epsilon, Gaussian noise, half of the bins (not fewer than two), half of the features."""
-CELL_BYTES = 32 / 3  # a masked count: 8 bytes, in base 64
 SECONDS_A_ROUND = 3.3  # on stock nodes, docs/status.md
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Where a task would run: how many organizations, with how many records in all (0: unknown), under which limits; how much a feature tells
-    (`expected`), and how often the task is run on made-up records (`rehearsal`; 0: never).
-    """
-
-    stations: int = 3
-    rows: int = 0
-    limits: Mapping[str, Any] | None = None
-    signal: float = SIGNAL
-    rehearsals: int = 0
 
 
 def plan(job: Job, setting: Setting) -> dict[str, Any]:
@@ -76,15 +56,15 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         "stations": len(outlook.names),
         "rounds": rounds or None,
         "seconds": round(rounds * SECONDS_A_ROUND, 1) if rounds else None,
-        "bytes": rehearsed["bytes"] if rehearsed else _bytes(job, len(outlook.names), setting.rows),
+        "bytes": rehearsed["bytes"] if rehearsed else bytes_of(job, len(outlook.names), setting.rows),
         "columns": list(preflight.columns),
         "debit": {"epsilon": preflight.epsilon, "delta": preflight.delta, "queries": preflight.queries},
         "shared_epsilon": preflight.shared_epsilon,
         "private": preflight.private,
         "single_records": preflight.single_records,
-        "noise": _noise(job, setting),
-        "expected": _expected(job, setting),
-        "chosen": _chosen(job),
+        "noise": noise_of(job, setting),
+        "expected": expected_of(job, setting),
+        "chosen": chosen_of(job),
         "rehearsal": rehearsed,
         "refusals": _refusals(policy, preflight, len(outlook.names)),
         "warnings": outlook.warnings,
@@ -127,14 +107,6 @@ def _ask(job: Job, outlook: Outlook) -> Any:
     raise UsageProblem(
         f"{job.function} needs to ask before it knows what it costs; use `fedbayes check`, which spends nothing"
     )
-
-
-def _chosen(job: Job) -> dict[str, Any]:
-    """Return what the task chooses of itself; nothing where the domain comes from the stations."""
-    declared = declared_of(job)
-    if set(job.arguments) - {one.name for one in declared.declared()}:
-        return {}
-    return declared.read(job.function, job.arguments).foreseen()
 
 
 def _policy(limits: Mapping[str, Any]) -> Any:
@@ -189,134 +161,3 @@ def _refusals(policy: Any, preflight: Any, stations: int) -> list[str]:
         if most is not None and math.isfinite(most) and cost > most:
             refusals.append(f"{limit}={most:g}: one task costs {cost:g}")
     return refusals
-
-
-def _tables(job: Job) -> tuple[int, list[Feature]] | None:
-    """Return the classes and the features of the tables that a task releases; None for other tasks."""
-    arguments, declared = job.arguments, declared_of(job)
-    domain, label = arguments.get("domain"), arguments.get("label")
-    if not declared.releases_tables or not isinstance(domain, Mapping) or label not in domain:
-        return None
-    if arguments.get("statistics") == "gaussian":
-        return None
-    features = arguments.get("features") or [column for column in domain if column not in (label, "missing")]
-    usual = getattr(declared, "bins", None)
-    left = _chosen(job)
-    bins = left.get("bins", usual) if arguments.get("bins") is None else arguments["bins"]
-    values = [_feature(domain.get(column, {}), _bins_of(bins, column, usual)) for column in features]
-    groups = left.get("groups of states", {})
-    values = [
-        Feature(groups[column], numeric=True) if column in groups else feature
-        for column, feature in zip(features, values, strict=True)
-    ]
-    return len(domain[label].get("categories", [])), values
-
-
-def _noise(job: Job, setting: Setting) -> dict[str, Any] | None:
-    """Return the noise in a cell of a table of a feature by class, summed over the stations; None for other tasks."""
-    sizes, deviation, rows = _tables(job), _spread(job, setting), setting.rows
-    if sizes is None or deviation is None:
-        return None
-    classes, features = sizes
-    cells = classes * max((feature.values for feature in features), default=1)
-    mean = rows / cells if rows and cells else None
-    return {
-        "deviation": deviation,
-        "cells": cells,
-        "mean_count": mean,
-        "dominates": None if mean is None else deviation > mean,
-    }
-
-
-def _spread(job: Job, setting: Setting) -> float | None:
-    """Return the deviation of the noise in a cell, by the law that the task will choose; None for tasks that add none."""
-    arguments, sizes = job.arguments, _tables(job)
-    if sizes is None or not arguments.get("epsilon") or arguments.get("noise") == "none":
-        return None
-    law, delta = arguments.get("mechanism"), float(arguments.get("delta") or 0.0)
-    deltas = (0.0,) if law == "laplace" else (delta,) if law == "gaussian" else (0.0, delta)
-    return min(_deviation(arguments, spent, len(sizes[1]), setting.stations) for spent in deltas)
-
-
-def _deviation(arguments: Mapping[str, Any], delta: float, tables: int, stations: int) -> float:
-    """Return the standard deviation of the noise in a cell of one of so many tables, as the central function's own arithmetic has it."""
-    from ..dp.shares import HONEST_FRACTION
-    from ..federation.horizontal.noise import CountNoise
-
-    alone = arguments.get("split") == "vertical"
-    unit = arguments.get("unit")
-    rows = arguments.get(UNIT_ROWS[unit]) if unit in UNIT_ROWS else 1
-    added = CountNoise(
-        "local" if alone or arguments.get("noise") == "local" else "distributed",
-        float(arguments["epsilon"]),
-        delta,
-        str(arguments.get("neighbors") or "add_remove"),
-        float(arguments.get("honest_fraction") or HONEST_FRACTION),
-        int(rows or 1),
-    )
-    return added.deviation(tables, 1.0, 1.0, 1, 1 if alone else stations, nonnegative=True)
-
-
-UNIT_ROWS = {"identifier": "max_rows_per_identifier", "party": "maximum_records"}
-"""Unit of the promise -> the argument that bounds its rows."""
-
-
-def _expected(job: Job, setting: Setting) -> dict[str, Any] | None:
-    """Return the accuracy on made-up records as the task is asked, without noise, and with one argument changed; None without rows, or for other tasks."""
-    sizes = _tables(job)
-    if sizes is None or _spread(job, setting) is None or not setting.rows or not sizes[1] or sizes[0] < 2:
-        return None
-
-    def judged(changed: Job) -> float:
-        classes, features = _tables(changed) or sizes
-        return accuracy(Tables(classes, features, _spread(changed, setting) or 0.0), setting.rows, setting.signal)
-
-    instead = {words: judged(Job(job.algorithm, job.function, changed)) for words, changed in _changes(job, sizes[1])}
-    exact = accuracy(Tables(*sizes, 0.0), setting.rows, setting.signal)
-    return {"signal": setting.signal, "asked": judged(job), "without_noise": exact, "instead": instead}
-
-
-def _changes(job: Job, features: list[Feature]) -> list[tuple[str, dict[str, Any]]]:
-    """Return arguments with one of them changed, and what it is in words."""
-    given = dict(job.arguments)
-    epsilon, label = float(given["epsilon"]), given["label"]
-    names = given.get("features") or [column for column in given["domain"] if column not in (label, "missing")]
-    bins = max((feature.values for feature in features if feature.numeric), default=0)
-    changes: list[tuple[str, dict[str, Any]]] = [
-        (f"epsilon {factor * epsilon:.3g}", {"epsilon": factor * epsilon}) for factor in EPSILON_FACTORS
-    ]
-    if not given.get("delta") and given.get("mechanism") != "laplace":
-        changes.append((f"delta {USUAL_DELTA:g}", {"delta": USUAL_DELTA}))
-    if bins > LEAST_BINS and not isinstance(given.get("bins"), Mapping):
-        changes.append((f"bins {bins // 2}", {"bins": bins // 2}))
-    if len(names) > 1:
-        half = len(names) // 2
-        changes.append((f"{half} of {len(names)} features", {"features": list(names)[:half]}))
-    return [(words, {**given, **change}) for words, change in changes]
-
-
-def _bytes(job: Job, stations: int, rows: int) -> int | None:
-    """Return the bytes of a task that adds up tables in two rounds, about; of another as its function tells, None where it does not."""
-    sizes = _tables(job)
-    one_sum = job.arguments.get("aggregation") in (None, "sum") and job.arguments.get("split") in (None, "horizontal")
-    if sizes is None or not one_sum:
-        return declared_of(job).usual_bytes(job.arguments, stations, rows)
-    classes, features = sizes
-    cells = classes * sum(feature.values for feature in features)
-    return round(
-        stations * (STATION_BYTES + PEER_BYTES * stations + CELL_BYTES * cells + FEATURE_BYTES * len(features))
-    )
-
-
-def _bins_of(bins: Any, column: str, usual: Any) -> Any:
-    """Return how many bins a column has, where they are given for all or by column: a number, cut points or ``{"log": number}``."""
-    one = bins.get(column, usual) if isinstance(bins, Mapping) else bins
-    if isinstance(one, Mapping):
-        return one.get("log")
-    return len(one) + 1 if isinstance(one, list) else one
-
-
-def _feature(entry: Mapping[str, Any], bins: Any) -> Feature:
-    if "categories" in entry:
-        return Feature(len(entry["categories"]), numeric=False)
-    return Feature(bins if isinstance(bins, int) else USUAL_BINS, numeric=True)

@@ -129,7 +129,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Say what a task would ask and cost; no station is contacted. Exit 3 if a limit that is given would refuse it."""
-    from ..planning import Setting
+    from ..setting import Setting
     from . import plan as command_plan
     from . import run_options
 

@@ -8,7 +8,8 @@ from statistics import median
 from typing import Any
 
 from ..local import Job
-from ..planning import Setting, plan
+from ..planning import plan
+from ..setting import Setting
 from ..text.formats import number, size
 from . import options
 from .run_options import Options

@@ -40,9 +40,9 @@ def survival_scores(metrics: Any) -> list[str]:
             for number_of_fold, fold in enumerate(folds, 1)
         ]
         pieces.append(html.table("Every fold, judged by the fit that did not see it", headers, rows, tuple(range(6))))
-    for heading, (names, *told) in score_sections(metrics):
-        pieces.append(html.table(heading, [title(name) for name in names], told, numeric=tuple(range(len(names)))))
-    drawn = {told: to_svg(figure) for told, figure in survival_panels(metrics).items()}
+    for heading, (names, *cells) in score_sections(metrics):
+        pieces.append(html.table(heading, [title(name) for name in names], cells, numeric=tuple(range(len(names)))))
+    drawn = {heading: to_svg(figure) for heading, figure in survival_panels(metrics).items()}
     return [*pieces, html.panels(drawn, CAPTION)]
 
 

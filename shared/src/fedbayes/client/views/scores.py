@@ -29,15 +29,15 @@ def pieces(result: Mapping[str, Any]) -> list[str]:
 
 
 def _curves(result: Mapping[str, Any]) -> list[str]:
-    confusion, told = confusion_of(result), scores_of(result).get("roc") or []
+    confusion, roc_curves = confusion_of(result), scores_of(result).get("roc") or []
     names = confusion[1] if confusion is not None else []
-    names = names if len(told) == len(names) else names[-1:]
+    names = names if len(roc_curves) == len(names) else names[-1:]
     # Of a hidden curve nothing, or its two ends alone, is told.
-    shown = [position for position, curve in enumerate(told) if len(curve["false_positive_rate"]) > 2]
+    shown = [position for position, curve in enumerate(roc_curves) if len(curve["false_positive_rate"]) > 2]
     if not shown or len(shown) > MOST_CURVES:
         return []
     curves, classes = (
-        [told[position] for position in shown],
+        [roc_curves[position] for position in shown],
         [names[position] for position in shown if position < len(names)],
     )
     caption = f"Curves of true against false positive rate; area {number(scores_of(result).get('auc'), 3)}"

@@ -179,13 +179,15 @@ class Server:
             run.status, run.output, run.log = status, output, log
             self.changed.notify_all()
 
-    def forget(self, told: TaskState) -> None:
+    def forget(self, latest: TaskState) -> None:
         """Remove the answers that a parent had read before those of a task that it has read now: it will not ask for them again."""
         with self.changed:
             before = [
-                task for task in self.tasks.values() if task.told and task.parent == told.parent and task is not told
+                task
+                for task in self.tasks.values()
+                if task.told and task.parent == latest.parent and task is not latest
             ]
-            told.told = True
+            latest.told = True
         for run in (run for task in before for run in task.runs):
             if run.output is not None:
                 run.output.unlink(missing_ok=True)

@@ -15,7 +15,8 @@ from ..station import Station
 from .announced import read_announcement
 from .messages import Delivery, MatchReply, MatchRequest, Opened
 from .replication import HASHES, Replica, check_matched, workspace_of
-from .workspace import DTYPES, Workspace, dealt_corrections
+from .sides import dealt_corrections, helper_side
+from .workspace import DTYPES, Workspace
 
 
 @partial
@@ -94,7 +95,7 @@ def _deal(workspace: Workspace, request: MatchRequest, rows: int) -> dict[int, S
         return {}
     delivery = Delivery(request.setup, rows, request.factors, [], None, request.deal, [])
     bits = request.factors[0].bits
-    side = workspace.helper_side(delivery, [name for table in request.deal for name in table], bits)
+    side = helper_side(workspace, delivery, [name for table in request.deal for name in table], bits)
     dealt = dealt_corrections(request.deal, request.setup.stations).values()
     sealed = {}
     for party in request.setup.stations:

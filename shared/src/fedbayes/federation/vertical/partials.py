@@ -29,6 +29,7 @@ from .messages import (
 )
 from .opening import Encoder, OwnPart, open_part
 from .replication import HASHES, PAIR, Replica, workspace_of
+from .sides import data_side, helper_side
 from .states import public_states
 from .workspace import Matrix, Workspace, factor
 
@@ -110,11 +111,11 @@ def partial_extend(station: Station, request: ExtendRequest) -> ExtendReply:
     if isinstance(workspace, Replica):
         return _extend_shares(workspace, request)
     if workspace.is_helper:
-        side = workspace.helper_side(request.delivery, names, request.bits)
+        side = helper_side(workspace, request.delivery, names, request.bits)
         pieces = [side.product_part(factor(p.factor), p.left, p.right) for p in made]
         pieces = _agreed(workspace, request, made, pieces)
         return ExtendReply(station.public([]), None, workspace.pack(request.stage, targets, pieces, request.bits))
-    data = workspace.data_side(request.delivery, names, request.bits)
+    data = data_side(workspace, request.delivery, names, request.bits)
     pieces = [data.product_part(factor(p.factor), p.left, p.right) for p in made]
     pieces = _agreed(workspace, request, made, pieces)
     part, order, size = _own_columns(workspace, request)
@@ -181,13 +182,13 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     _check_functions(request)
     workspace = workspace_of(station, setup, request.delivery)
     if workspace.is_helper:
-        side = workspace.helper_side(request.delivery, names, request.bits)
+        side = helper_side(workspace, request.delivery, names, request.bits)
         shares = _functions(request, side.answers(tables, station.round_name))
         return TablesReply(station.share(_bound(workspace, request, shares)))
     if isinstance(workspace, Replica):
         shares = workspace.answers(request.delivery, tables, request.bits)
     else:
-        shares = workspace.data_side(request.delivery, names, request.bits).answers(tables, station.round_name)
+        shares = data_side(workspace, request.delivery, names, request.bits).answers(tables, station.round_name)
     return TablesReply(station.share(_answer(station, workspace, request, _functions(request, shares))))
 
 

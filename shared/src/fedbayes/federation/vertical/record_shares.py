@@ -16,6 +16,7 @@ from ..once import asked_once
 from ..station import Station
 from .messages import Delivery, Setup, WeightedFactors
 from .replication import Replica
+from .sides import data_side
 from .workspace import Workspace
 
 RING_BITS = 32  # of a record's score; the other half of the word masks what carries
@@ -89,4 +90,4 @@ def _side(workspace: Workspace, delivery: Delivery, names: Sequence[str]) -> Dat
     """Return what holds this organization's shares, or None where it has none."""
     if isinstance(workspace, Replica):
         return None if workspace.position is None else workspace.computing_side(delivery, names, RING_BITS)
-    return None if workspace.is_helper else workspace.data_side(delivery, names, RING_BITS)
+    return None if workspace.is_helper else data_side(workspace, delivery, names, RING_BITS)

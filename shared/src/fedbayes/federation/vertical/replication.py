@@ -12,6 +12,7 @@ from ...mpc.subset_shares import Table
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
 from ..station import Station
+from .ciphers import decipher, encipher
 from .factor_info import FactorInfo
 from .identifiers import check_equal_rows
 from .messages import Delivery, MatchReply, MatchRequest, Opened, Setup
@@ -158,7 +159,7 @@ class Replica(Workspace):
             letter = content_key if position in readers else ABSENT
             letter += b"".join(keys[s] if keys and position != s else ABSENT for s in (1, 2))
             letters[member] = letter
-        return self.letters(names, self.encipher(content_key, plain, topic), letters, topic)
+        return self.letters(names, encipher(content_key, plain, topic), letters, topic)
 
     def receive(self, delivery: Delivery) -> None:
         """Unseal and keep the shares that came with a request."""
@@ -173,7 +174,7 @@ class Replica(Workspace):
                 **{str(s): np.frombuffer(key, dtype=np.uint8) for s, key in keys.items() if key != ABSENT},
             )
             if letter[:KEY_BYTES] != ABSENT:
-                self._keep_content(parcel, self.decipher(letter[:KEY_BYTES], parcel.content, topic), delivery)
+                self._keep_content(parcel, decipher(letter[:KEY_BYTES], parcel.content, topic), delivery)
 
     def computing_side(self, delivery: Delivery, names: Iterable[str], bits: int) -> replicated.ComputingSide:
         """Return this computing station's side of the products over the named factors."""

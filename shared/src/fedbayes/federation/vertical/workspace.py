@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...mpc import alignment, factors, subset_shares
-from ...mpc import shared_products as products
+from ...mpc import alignment, factors
 from ...mpc.prg import expand
 from ...randomness import secret_bytes
 from ..codec import encode
 from ..errors import MessageError, ThresholdError
 from ..gate import Sealed
 from ..station import Station
+from .ciphers import decipher, encipher
 from .factor_info import FactorInfo
 from .messages import Delivery, Opened, Parcel, Setup
 
@@ -120,7 +120,7 @@ class Workspace:
         """Return one content, enciphered once, with its key sealed for each receiver."""
         topic = self._topic(kind, self.own, stage)
         key = self.derived(f"content|{self.station.round_name}|{topic}")
-        return self.letters(names, self.encipher(key, plain, topic), dict.fromkeys(receivers, key), topic)
+        return self.letters(names, encipher(key, plain, topic), dict.fromkeys(receivers, key), topic)
 
     def letters(self, names: Sequence[str], content: bytes, letters: Mapping[int, bytes], topic: str) -> Opened:
         """Return an enciphered content with a letter for each receiver."""
@@ -134,7 +134,7 @@ class Workspace:
         topic = self._topic(kind, parcel.sender, parcel.stage)
         key = self.station.unseal(parcel.sender, parcel.keys[self.own], topic)
         self.note(topic, parcel.content)
-        return self.decipher(key, parcel.content, topic)
+        return decipher(key, parcel.content, topic)
 
     def note(self, topic: str, content: bytes) -> None:
         """Keep the digest of what was sent or received, see `agreement`."""
@@ -146,24 +146,6 @@ class Workspace:
 
     def _topic(self, kind: str, sender: int, stage: int) -> str:
         return f"{self.station.session}|{kind}|{sender}|{stage}"
-
-    @staticmethod
-    def encipher(key: bytes, plain: bytes, topic: str) -> bytes:
-        """Return a content under a key that serves this one content."""
-        from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-
-        return ChaCha20Poly1305(key).encrypt(bytes(12), plain, topic.encode())
-
-    @staticmethod
-    def decipher(key: bytes, content: bytes, topic: str) -> bytes:
-        """Return what `encipher` hid; `MessageError` if it was changed or is of another job, stage or sender."""
-        from cryptography.exceptions import InvalidTag
-        from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-
-        try:
-            return ChaCha20Poly1305(key).decrypt(bytes(12), content, topic.encode())
-        except InvalidTag:
-            raise MessageError("openings were changed, or are of another job or round; the job stops") from None
 
     def receive(self, delivery: Delivery) -> None:
         """Unseal and keep what came with a request.
@@ -312,58 +294,3 @@ class Workspace:
         else:
             part = factors.mask_part(key, factor(info), rows, ring)
         return part.astype(DTYPES[bits])
-
-    def data_side(self, delivery: Delivery, names: Iterable[str], bits: int) -> products.DataSide:
-        """Return this data station's side of the products over the named factors."""
-        infos = {info.name: info for info in delivery.factors}
-        chosen = [infos[name] for name in dict.fromkeys(names)]
-        openings = {info.name: self.opening(info, infos, bits) for info in chosen}
-        held = [info for info in chosen if self.own in info.holders]
-        masks = {info.name: self.mask(info, infos, self.own, delivery.rows, bits) for info in held}
-        return products.DataSide(
-            self.own,
-            self.setup.stations,
-            self.key(self.setup.helper),
-            {info.name: factor(info) for info in chosen},
-            openings,
-            masks,
-            self._corrections(delivery, bits),
-            self._dealt(delivery),
-        )
-
-    def _dealt(self, delivery: Delivery) -> dict[subset_shares.Table, subset_shares.Correction]:
-        return dealt_corrections(delivery.dealt, self.setup.stations)
-
-    def _corrections(self, delivery: Delivery, bits: int) -> dict[subset_shares.Table, Matrix]:
-        """Return what this station was dealt; with few subsets that may be nothing."""
-        mine = [entry for entry in self._dealt(delivery).values() if entry.receiver == self.own]
-        if not mine:
-            return {}
-        flat = self.station.kept("corrections")["flat"].astype(DTYPES[bits])
-        states = {info.name: factor(info).states for info in delivery.factors}
-        corrections: dict[subset_shares.Table, Matrix] = {}
-        start = 0
-        for correction in mine:
-            width = int(np.prod([states[name] for name in correction.subset]))
-            stop = start + width * delivery.rows
-            corrections[correction.subset] = flat[start:stop].reshape(delivery.rows, width)
-            start = stop
-        return corrections
-
-    def helper_side(self, delivery: Delivery, names: Iterable[str], bits: int) -> products.HelperSide:
-        """Return the commodity server's side of the products over the named factors."""
-        infos = {info.name: info for info in delivery.factors}
-        chosen = [infos[name] for name in dict.fromkeys(names)]
-        masks: dict[str, Matrix] = {}
-        for info in chosen:
-            parts = [self.mask(info, infos, holder, delivery.rows, bits) for holder in info.holders]
-            masks[info.name] = sum(parts[1:], parts[0])
-        keys = {party: self.key(party) for party in self.setup.stations}
-        return products.HelperSide(keys, {info.name: factor(info) for info in chosen}, masks)
-
-
-def dealt_corrections(
-    tables: Iterable[Sequence[str]], stations: Sequence[int]
-) -> dict[subset_shares.Table, subset_shares.Correction]:
-    """Return who pads and who is sent each correction of the tables that were dealt for."""
-    return subset_shares.corrections_for([tuple(table) for table in tables], stations)
