@@ -15,7 +15,7 @@ from harness.inprocess import InProcess
 from test_honest_fraction import FILES, LABELLED, TASKS
 from views_cases import COX_ROWS, DOMAIN, JOINED, LIMITS, horizontal
 
-from fedbayes.federation import announced, rounds
+from fedbayes.federation import announced, job
 from fedbayes.federation.codec import Message
 from fedbayes.federation.errors import MessageError, PolicyError
 from fedbayes.federation.opening import Preflight, Relation
@@ -236,13 +236,13 @@ def test_an_administrator_bounds_the_honest_fraction() -> None:
 
 def test_what_is_announced_is_what_the_manifest_has_the_digest_of() -> None:
     made = []
-    manifest = rounds.Manifest
+    manifest = job.Manifest
 
     def noted(**entries: Any) -> Any:
         made.append(manifest(**entries))
         return made[-1]
 
-    with mock.patch.object(rounds, "Manifest", noted):
+    with mock.patch.object(job, "Manifest", noted):
         run("tables")
         run("tables", neighbors="replace_one")
     assert len({one.announced for one in made}) == 2
@@ -279,7 +279,7 @@ ASKED: dict[str, tuple[str, str, dict[str, Any], str, dict[str, Any]]] = {
     ),
 }
 CHECKS = (
-    "fedbayes.federation.horizontal.evaluation",
+    "fedbayes.federation.horizontal.tallying",
     "v6_verticox.stations.scoring",
     "v6_verticox.horizontal.judging.partials",
 )
