@@ -33,6 +33,6 @@ def test_every_first_script_has_a_row():
         line.strip("| ").split(" | ") for line in LINES[LINES.index("## The first scripts") :] if line[:2] == "| "
     ]
     attacks = {row.strip("|").split(" | ")[0].strip() for row in ROWS}
-    scripts = [name for names, _ in listed[1:] for name in names.split(", ")]
+    scripts = [name for names, *_ in listed[1:] for name in names.split(", ")]
     assert sorted(scripts) == sorted(SCRIPTS.split())
-    assert {attack for _, attack in listed[1:]} <= attacks
+    assert {attack for _, attack, _ in listed[1:]} <= attacks

@@ -55,6 +55,28 @@ def labelled(result: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
+def legible(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a result for people to read: with labels, and without characters that act on a terminal or turn text around.
+
+    Categories are what stations' files hold: one with an escape sequence would else be obeyed by the terminal of whoever looks at the answer. Such characters,
+    and line breaks, are written as Python writes them.
+    """
+    shown: Mapping[str, Any] = _printable(labelled(result))
+    return shown
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isprintable() else "".join(map(_written, value))
+    if isinstance(value, Mapping):
+        return {_printable(key): _printable(entry) for key, entry in value.items()}
+    return [_printable(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def _written(character: str) -> str:
+    return character if character.isprintable() else ascii(character)[1:-1]
+
+
 def frame_of(result: Mapping[str, Any]) -> Any:
     """Return the answer as one table, with labels; predictions and synthetic records keep their codes, as the records have them."""
     view = view_of_result(result)

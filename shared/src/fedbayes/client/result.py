@@ -13,7 +13,7 @@ from typing import Any
 
 from .commands.exits import UsageProblem
 from .kinds import ConversionError
-from .labels import frame_of, labelled
+from .labels import frame_of, legible
 from .sections import Cost, Counts, Predictions, Promise, Provenance, Scores, Survival
 from .view import view_of_result, views
 
@@ -98,7 +98,7 @@ class Result(dict[str, Any]):
         from .cox_scores import is_survival_score
         from .scores import confusion_of, scores_of
 
-        view, shown = view_of_result(self), labelled(self)
+        view, shown = view_of_result(self), legible(self)
         if view.figure:
             return view.part("figure")(shown, **options)
         if is_survival_score(self.get("metrics")):

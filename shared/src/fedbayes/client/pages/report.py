@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..figures.style import to_svg
 from ..kinds import extras_of
-from ..labels import labelled
+from ..labels import legible
 from ..scores import confusion_of, scores_of
 from ..survival import baselines_of
 from ..text.formats import number, promise, size, title
@@ -51,7 +52,7 @@ def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] 
     str
         HTML without any outside reference: styles and figures are inside.
     """
-    whole, result = result, labelled(result)
+    whole, result = result, legible(result)
     privacy = result.get("privacy") if isinstance(result.get("privacy"), Mapping) else {}
     pieces = [
         html.cards(_cards(result)),
@@ -93,7 +94,7 @@ def heading_of(result: Mapping[str, Any]) -> str:
 
 def brief(result: Mapping[str, Any]) -> list[str]:
     """Return the pieces of a report that matter at a glance: cost, promise, warnings, scores and model."""
-    result = labelled(result)
+    result = legible(result)
     private = (result.get("privacy") or {}).get("differentially_private")
     return [
         html.cards(_cards(result)),
@@ -210,4 +211,5 @@ def _rounds(federation: Mapping[str, Any]) -> list[str]:
 
 def _json(value: Any) -> str:
     text = json.dumps(value, indent=1, ensure_ascii=False)
+    text = re.sub(r"[^\w\s!-~]", lambda sign: sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1], text)
     return text if len(text) <= LONGEST_JSON else text[:LONGEST_JSON] + "\n... cut here; see the result file"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..cox_scores import score_lines, score_sections
 from ..kinds import GAIN, OTHER, extras_of
-from ..labels import labelled
+from ..labels import legible
 from ..scores import HIDDEN_CLASSES, confusion_of, is_told, per_class
 from ..survival import baselines_of
 from ..view import View, view_of
@@ -35,7 +35,7 @@ NUMBER = re.compile(r"|–|\.\.\. .*|< ?[0-9.]+|[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)
 
 def print_result(console: Any, result: Mapping[str, Any]) -> None:
     """Print privacy, cost, warnings, scores and a summary of the model, with the labels of the study's dictionary."""
-    result = labelled(result)
+    result = legible(result)
     console.print(promise(result.get("privacy")), highlight=False, markup=False, style="bold")
     federation = result.get("federation") or {}
     if federation:

@@ -1,0 +1,100 @@
+"""Cells that act on whoever reads them: nothing of them is in a log or an error, and no terminal or page obeys them."""
+
+import io
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from mock_kit import NO_DATA, run_mocked
+from one_process import OneProcess
+from rich.console import Console
+
+from fedbayes.client.labels import legible
+from fedbayes.client.pages.report import render
+from fedbayes.client.text.terminal import print_result
+
+SECRET = "owned"
+HOSTILE = [
+    f"\x1b[31mred\x1b]0;{SECRET}\x07",
+    f"<script>alert('{SECRET}')</script>",
+    f'=HYPERLINK("{SECRET}")',
+    f"a\nerror > fedbayes-error: PolicyError: {SECRET}",
+    f"{SECRET} {{}} %s {{0.__class__}}",
+    f"\u202e{SECRET}",
+    f"[bold red]{SECRET}[/]",
+    f"{SECRET}\x07\x9b31m",
+    SECRET * 1000,
+]
+"""Escape sequences, markup, a forged line of a log, formats, a text that runs from right to left, and a long one."""
+EACH = 30
+
+
+@pytest.fixture(scope="module")
+def frames():
+    rows = EACH * len(HOSTILE)
+    ids = [f"p{row}" for row in range(rows)]
+    ill = np.random.default_rng(0).choice(["no", "yes"], rows)
+    return {
+        "a": pd.DataFrame(
+            {"id": ids, "kind": HOSTILE * EACH, "number": np.where(np.arange(rows) % 2, "1", HOSTILE[3])}
+        ),
+        "b": pd.DataFrame({"id": ids, "ill": ill}),
+    }
+
+
+@pytest.fixture(scope="module")
+def results(frames):
+    asked = {"columns": ["kind", "ill"], "id_column": "id"}
+    with OneProcess(frames, helpers=["h"]) as federation:
+        return [federation.run(method, task, asked) for method, task in CALLS]
+
+
+CALLS = [("scalar_product", "contingency"), ("vertibayes", "fit")]
+
+
+def test_no_terminal_obeys_a_category(results):
+    stream = io.StringIO()
+    print_result(Console(file=stream, width=200), results[0])
+    shown = stream.getvalue()
+    assert SECRET in shown, "exact answers name the states that were found"
+    assert all(one.isprintable() for one in shown.split("\n"))
+    assert not any(line.startswith("error >") for line in shown.split("\n"))
+
+
+@pytest.mark.parametrize("place", range(len(CALLS)), ids=[task for _, task in CALLS])
+def test_a_report_escapes_categories(results, place):
+    page = render(results[place], "A report")
+    assert SECRET in page
+    assert "<script>alert" not in page
+    assert not re.search("[\x00\x07\x1b\x9b\u202e]", page)
+
+
+def test_a_result_itself_keeps_them(results):
+    whole = {"model": {"states": HOSTILE}}
+    assert legible(whole)["model"]["states"][0].startswith("\\x1b")
+    assert whole["model"]["states"] == HOSTILE
+    assert set(HOSTILE) <= set(results[1]["model"]["nodes"]["kind"]["states"])
+
+
+QUESTIONS = [
+    ("scalar_product", "contingency", {"columns": ["kind", "ill"]}),
+    ("scalar_product", "contingency", {"columns": ["kind", "ill"], "domain": {"kind": {"categories": ["x", "y"]}}}),
+    ("scalar_product", "count", {"conditions": [{"column": "kind", "op": "<", "value": 3}]}),
+    ("vertibayes", "fit", {"columns": ["number", "ill"], "bins": {"number": 2}}),
+    ("verticox", "fit", {"time": "number", "event": "ill", "features": ["kind"]}),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "task", "arguments"), QUESTIONS, ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_nothing_of_a_cell_is_in_a_log_or_an_error(frames, capfd, method, task, arguments):
+    said = ""
+    try:
+        run_mocked(method, task, [*frames.values(), NO_DATA], **arguments, id_column="id")
+    except Exception as error:
+        said = str(error)
+    out, err = capfd.readouterr()
+    assert "starts" in out + err, "a log was looked at"
+    assert SECRET not in out + err + said
