@@ -68,8 +68,8 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
     lost = 0.75 if settings.sensitivity == "global" else 1.5  # global sums tell a variance half as noisily as a mean
     least = [lost * min(part, SMALL_NOISE) for part in noise.values()]
     flat = [name for name in model.features if noise and _is_flat(model, name, least)]
-    parts, heavy = np.array([*noise.values()]), settings.sensitivity == "smooth"
-    loud = [name for name in model.features if noise and _is_loud(model, name, parts, lost, heavy)]
+    scales, heavy = np.array([*noise.values()]), settings.sensitivity == "smooth"
+    loud = [name for name in model.features if noise and _is_loud(model, name, scales, lost, heavy)]
     numeric = sum(isinstance(feature, Gaussian) for feature in model.features.values())
     if loud and not drowned and len(loud) >= MOST * numeric:
         texts.append(_dominated(loud, numeric, settings))
