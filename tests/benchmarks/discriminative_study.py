@@ -30,6 +30,7 @@ CLIENTS = (5, 10, 20, 50, 100)
 SEEDS = range(5)
 FOLDS = 5
 ROUNDS = 20
+STEPS = 17  # 20 rounds in all
 MARKS = (1, 5, 20)
 FIELDS = ("dataset", "clients", "seed", "method", "accuracy", "seconds")
 REGULARIZATION = 1e-3
@@ -136,8 +137,8 @@ class Fold:
             return float(np.mean([share(layout, tables, weights, *rows) for rows in self.test if len(rows[1])]))
 
         yield "plain", score(np.ones(layout.parameters))
-        yield "default", score(simulated(shape, self.train)[1].weights)
-        yield "regularized", score(simulated(shape, self.train, regularization=REGULARIZATION)[1].weights)
+        yield "default", score(simulated(shape, self.train, rounds=STEPS)[1].weights)
+        yield "regularized", score(simulated(shape, self.train, rounds=STEPS, regularization=REGULARIZATION)[1].weights)
         if central:
             pooled = [tuple(np.concatenate(part) for part in zip(*self.train, strict=True))]
             yield "central", score(simulated(shape, pooled, rounds=100)[1].weights)

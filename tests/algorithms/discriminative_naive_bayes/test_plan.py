@@ -1,8 +1,10 @@
 """What is left to the plan is chosen from the domain, the budget and the rows that the caller tells: the same whatever the data are."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from one_process import OneProcess
+from sklearn.datasets import load_iris
 from weighted_tables import DOMAIN, table
 
 from fedbayes.client.local import Job
@@ -80,7 +82,8 @@ def test_what_the_caller_says_is_not_chosen():
     assert asked.foreseen() == {}
     assert asked.steps == 3
     exact = Fit.read("fit", {"label": "class", "domain": WIDE})
-    assert exact.steps == 17
+    assert exact.steps == 40
+    assert Fit.read("fit", {"label": "class", "domain": WIDE, "optimizer": "fedavg"}).steps == 17
     names = [name for name in WIDE if name != "class"]
     assert set(exact.cut(Columns("class", names, WIDE)).values()) == {10}
 
@@ -89,3 +92,21 @@ def test_rows_without_use_are_told():
     with OneProcess(frames(1, 40)) as federation:
         result = federation.run(ALGORITHM, "fit", {**PRIVATE, "rounds": 1, "bins": 4, "rows": 100})
     assert any("rows" in text for text in result["warnings"])
+
+
+def test_a_fit_of_iris_converges_by_default():
+    flowers = load_iris()
+    people = pd.DataFrame(flowers.data).rename(columns=lambda place: f"x{place}")
+    people["y"] = flowers.target_names[flowers.target]
+    domain = {
+        "y": {"categories": flowers.target_names.tolist()},
+        **{f"x{place}": {"bounds": [0, 8]} for place in range(4)},
+    }
+    task = {"label": "y", "domain": domain}
+    with OneProcess({name: people.iloc[place::3] for place, name in enumerate("abc")}) as federation:
+        result = federation.run(ALGORITHM, "fit", task)
+        short = federation.run(ALGORITHM, "fit", {**task, "rounds": 17})
+    assert result["diagnostics"]["converged"] is True
+    assert not any("MaxIterationsReached" in text for text in result["warnings"])
+    assert short["diagnostics"]["converged"] is False
+    assert short["federation"]["rounds"] < result["federation"]["rounds"] <= 30

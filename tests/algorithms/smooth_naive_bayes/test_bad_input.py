@@ -11,9 +11,14 @@ import pandas as pd
 import pytest
 from one_process import OneProcess
 
+from fedbayes.bayes.features import Gaussian
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.schema import Schema
 from fedbayes.federation import errors
 from v6_smooth_naive_bayes import options, partial
 from v6_smooth_naive_bayes.arguments import Fit
+from v6_smooth_naive_bayes.messages import Settings
+from v6_smooth_naive_bayes.warnings import lost_in_noise
 
 NAME = "smooth_naive_bayes"
 
@@ -178,6 +183,25 @@ def test_moments_whose_spread_is_noise_are_warned_of_with_what_would_help(sensit
     assert all("narrower bounds of 'wide'" in text or "narrower bounds of 'wider'" in text for text in told)
     assert all(("sensitivity='global'" in text) == (sensitivity == "smooth") for text in told)
     assert not [text for text in quiet if "dominates" in text]
+
+
+@pytest.mark.parametrize(
+    ("means", "variances", "loud"),
+    [
+        ([0.50, 0.52], [0.004, 0.004], True),
+        ([0.36, 0.58], [0.004, 0.004], True),  # four scales of the noise apart, three deviations of what seems a spread
+        ([0.50, 0.52], [0.20, 0.15], True),  # below three scales of the noise
+        ([0.50, 0.52], [0.25, 0.25], False),
+        ([0.10, 0.90], [0.004, 0.004], False),
+    ],
+)
+def test_heavy_draws_of_noise_pass_neither_for_a_spread_nor_for_classes_that_differ(means, variances, loud):
+    """Noise of a twentieth of the range in means, 1.5 times that in variances: what is judged is no random draw."""
+    feature = Gaussian.from_parameters([300.0, 300.0], np.array(means), np.array(variances), (0.0, 1.0))
+    schema = Schema.from_domain({"y": {"categories": ["a", "b"]}, "x": {"bounds": [0.0, 1.0]}})
+    model = NaiveBayes(schema, "y", np.array([300.0, 300.0]), {"x": feature})
+    texts = lost_in_noise(model, Settings(1.0), {"a": 0.05, "b": 0.05})
+    assert any("noise dominates" in text for text in texts) == loud
 
 
 def test_arguments_without_effect_and_much_noise_are_warned_of(federation, domain):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
@@ -13,12 +14,14 @@ from .combination import DEVIATION_FLOOR
 from .messages import Settings
 from .queries import Release
 
+Floats = NDArray[np.float64]
 DEFAULTS = Settings(1.0)
 MUCH_NOISE = 0.1  # of a feature's range
 SMALL_NOISE = 0.01  # of the squared range: where variances drown in more than this, not the bounds are to blame
 MOST_NAMED = 5  # classes in one warning
 RARE = 2.0  # deviations of the noise in a class count
-LOUD = 2.0  # times its noise: a smaller variance may be noise alone, whose tails are heavy
+LOUD = 3.0  # times its noise: a smaller variance may be noise alone; one draw of Student's t in ten is larger, of Cauchy's law one in five
+LOUD_LAPLACE = 2.0  # the same of sums under global sensitivity, one draw in seven
 LITTLE = 0.5  # standard deviations between the outermost means: two such classes are told apart in six of ten records
 MOST = 0.5  # of the numeric features, and of a feature's classes
 
@@ -65,9 +68,8 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
     lost = 0.75 if settings.sensitivity == "global" else 1.5  # global sums tell a variance half as noisily as a mean
     least = [lost * min(part, SMALL_NOISE) for part in noise.values()]
     flat = [name for name in model.features if noise and _is_flat(model, name, least)]
-    loud = [
-        name for name in model.features if noise and _is_loud(model, name, [lost * part for part in noise.values()])
-    ]
+    scales, heavy = np.array([*noise.values()]), settings.sensitivity == "smooth"
+    loud = [name for name in model.features if noise and _is_loud(model, name, scales, lost, heavy)]
     numeric = sum(isinstance(feature, Gaussian) for feature in model.features.values())
     if loud and not drowned and len(loud) >= MOST * numeric:
         texts.append(_dominated(loud, numeric, settings))
@@ -99,15 +101,34 @@ def _classes(names: Iterable[str]) -> str:
     return f"class{'es' if len(told) > 1 else ''} {', '.join(told[:MOST_NAMED])}{more}"
 
 
-def _is_loud(model: NaiveBayes, name: str, noise: list[float]) -> bool:
-    """Return whether a feature tells classes hardly apart, and in most of them its variance, in units of the squared range, may be noise of this size alone."""
+def _is_loud(model: NaiveBayes, name: str, noise: Floats, lost: float, heavy: bool) -> bool:
+    """Return whether a feature tells classes hardly apart, and in most of them its variance, in units of the squared range, may be noise alone.
+
+    Where tails are heavy, means that differ by what noise makes of equal ones tell no classes apart: else the heaviest draws, which spoil a model most,
+    would pass for a feature that separates them.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+        What was fitted.
+    name : str
+        The feature.
+    noise : ndarray, float64, shape (classes,)
+        Scale of the noise in its means, in units of the range.
+    lost : float
+        That of its variances, as a multiple of it.
+    heavy : bool
+        Whether its tails are heavy.
+    """
     feature = model.features[name]
     if not isinstance(feature, Gaussian):
         return False
     low, high = feature.bounds
     means, variances = feature.moments()[0] / (high - low), feature.moments()[1] / (high - low) ** 2
-    drowned = [variance <= LOUD * part for variance, part in zip(variances, noise, strict=True)]
-    return bool(sum(drowned) >= MOST * len(drowned) and np.ptp(means) < LITTLE * np.sqrt(variances.mean()))
+    drowned = variances <= (LOUD if heavy else LOUD_LAPLACE) * lost * noise
+    by_noise = LOUD * float(np.linalg.norm(np.sort(noise)[-2:])) if heavy else 0.0
+    apart = LITTLE * np.sqrt(variances.mean()) + by_noise
+    return bool(drowned.mean() >= MOST and np.ptp(means) < apart)
 
 
 def _is_flat(model: NaiveBayes, name: str, noise: list[float]) -> bool:
