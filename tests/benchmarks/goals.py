@@ -76,7 +76,8 @@ GOALS = {
     "k2": Goal("K2 on Hailfinder (56 nodes), pooled score", 60, "s", NETWORKS),
     "aim_alarm": Goal("private network of Alarm by rows, error beside AIM at one holder", 1.2, "x", NETWORKS),
     "aim_worst": Goal("the same, worst of four sets, also by columns with neighbors='zero_out'", 1.2, "x", NETWORKS),
-    "aim_replaced": Goal("the same by columns with the stronger promise replace_one, the default", 1.2, "x", NETWORKS),
+    "aim_same": Goal("by columns with replace_one, the default, beside AIM with replace_one too", 1.2, "x", NETWORKS),
+    "aim_replaced": Goal("the same beside AIM with its own, weaker promise", 1.2, "x", NETWORKS),
     **{
         f"{score} {epsilon:g} {stations}": Goal(
             f"Adult, {name} at epsilon {epsilon:g}, {stations:,} station{'s' * (stations > 1)}",

@@ -38,8 +38,9 @@ HIGHEST = 3
 """Columns of the largest tables that are measured; what four have in common that no three have is not."""
 TRIPLES = 0.5
 """Weight, in squares, of a triple beside that of a pair: of a quarter to one the best on Child."""
-FIT_STEPS = 1000
-"""Most steps of mirror descent, which ends before where the misfit hardly falls any more (`MarkovNetwork.fit`)."""
+FIT_STEPS = 300
+"""Most steps of mirror descent: later ones fit the noise rather than the records. In the mean of six seeds Child is 3 to 4 % closer than with 1000, Asia
+and Alarm by columns 1 %, by rows they are as close; with 200 these two are farther by rows (4 and 1 %)."""
 HEAVY = 0.2
 """Mean total variation that noise alone makes in the tables of the cliques from which on a result warns."""
 FINEST, COARSEST = 64, 3
