@@ -271,7 +271,8 @@ class Judging(Dealt):
     @classmethod
     def check_model(cls, function: str, model: Mapping[str, Any]) -> None:
         """Refuse a model of another method, or of another split."""
-        kind = model.get("kind", "cox" if "coefficients" in model else None)
+        specified = "coefficients" in model or {"time", "event"} <= set(model)  # the latter is what folds fit
+        kind = model.get("kind", "cox" if specified else None)
         if kind is None:
             raise ArgumentError("model must be the `model` of a result of verticox.fit")
         if kind != "cox":
