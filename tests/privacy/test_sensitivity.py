@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Column, SchemaError
 from fedbayes.federation import errors
-from fedbayes.federation.horizontal import Columns, CountNoise, EvaluateRequest, Unit, evaluation, tally_station
+from fedbayes.federation.horizontal import Columns, CountNoise, EvaluateRequest, Unit, tally_station, tallying
 from fedbayes.federation.horizontal.units import bounded
 from v6_dp_naive_bayes.model import UNITS, Plan, summarise
 
@@ -153,14 +153,14 @@ def test_one_row_changes_no_tally_by_more_than_the_claim_for_any_model(answer, a
         seen.append(queries)
         raise errors.MessageError("seen")
 
-    release, evaluation.release = evaluation.release, catch
+    release, tallying.release = tallying.release, catch
     try:
         for frame in (before, after):
             request = EvaluateRequest({}, "dx", CountNoise("local", 1.0))
             with pytest.raises(errors.MessageError, match="seen"):
                 tally_station(Alone(frame), request, lambda data: model)
     finally:
-        evaluation.release = release
+        tallying.release = release
     assert len(seen[0]) == (4 if further else 1)
     for one, other in zip(*seen, strict=True):
         difference = (other.values - one.values).astype(object)

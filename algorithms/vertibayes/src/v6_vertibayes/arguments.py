@@ -298,7 +298,9 @@ class OfModel(Arguments):
         """Refuse what is no network."""
         content = model.get("model", model)
         if not isinstance(content, Mapping) or not isinstance(content.get("nodes"), Mapping):
-            raise ArgumentError("model must be the model that fit returned: a network of vertibayes has nodes")
+            raise ArgumentError(
+                "model must be the model that fit returned: a network of vertibayes has nodes, edges and tables"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -77,6 +77,8 @@ class Reading:
         Columns that do not, whatever else says so: preprocessing compares them with numbers.
     comma : bool
         Whether the table is a file in which a comma in a number is a decimal comma.
+    measured : collection of str
+        Columns whose size alone matters: a dictionary computes others from them, or cuts them.
     """
 
     domain: Mapping[str, Any] = field(default_factory=dict)
@@ -84,6 +86,7 @@ class Reading:
     identifiers: Collection[str] = ()
     typed: Collection[str] = ()
     comma: bool = False
+    measured: Collection[str] = ()
 
     def rule(self, column: str) -> Rule:
         """Return the rule of one column.

@@ -74,12 +74,12 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) ->
             break
     stages = surface.seen_stages(LAST)
     report = AdmmRequest(plan, step, rho, [], None, True, options.gamma_update, stages)
-    found = federation.round("partial_admm", report, [*asked, owner, plan.helper], AdmmReply)
-    told = [found[member].coefficients for member in plan.holders if member in found]
-    beta = np.array([value for part in told if part is not None for value in part.value])
-    published = found[owner].published
+    last_replies = federation.round("partial_admm", report, [*asked, owner, plan.helper], AdmmReply)
+    coefficients = [last_replies[member].coefficients for member in plan.holders if member in last_replies]
+    beta = np.array([value for part in coefficients if part is not None for value in part.value])
+    published = last_replies[owner].published
     assert published is not None
-    corrections = found[plan.helper].corrections
+    corrections = last_replies[plan.helper].corrections
     information = alone(surface.seen_information(LAST, published, corrections, True))
     check_collinear(information, prepared.names)
     return ConsensusFit(beta, information, state.log_likelihood.value, surface.hazard, None, step)

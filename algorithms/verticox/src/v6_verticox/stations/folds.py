@@ -73,47 +73,51 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
     station.keep("folds", fold=fold)
     outcomes = []
     for number in range(request.folds):
-        place, training = station.part(f"fold {number}"), fold != number
-        place.keep("design", **{**design, "values": design["values"][training]})
-        place.keep("presence", present=np.ones(int(training.sum()), dtype=np.bool_))
+        fold_station, training = station.part(f"fold {number}"), fold != number
+        fold_station.keep("design", **{**design, "values": design["values"][training]})
+        fold_station.keep("presence", present=np.ones(int(training.sum()), dtype=np.bool_))
         if own:
-            outcomes.append(_kept_outcome(place, station.kept("outcome"), training, request))
-    told = station.exact(outcomes, "verticox: fits of a cross-validation", queries=request.folds, summed=False)
-    return SplitReply(told if own else None)
+            outcomes.append(_kept_outcome(fold_station, station.kept("outcome"), training, request))
+    exact_outcomes = station.exact(
+        outcomes, "verticox: fits of a cross-validation", queries=request.folds, summed=False
+    )
+    return SplitReply(exact_outcomes if own else None)
 
 
-def _kept_outcome(place: Station, whole: dict[str, Any], training: Any, request: SplitRequest) -> Outcome:
+def _kept_outcome(fold_station: Station, whole: dict[str, Any], training: Any, request: SplitRequest) -> Outcome:
     """Keep the training outcome of one fold; return what central may know of it: no other times than it knows already."""
-    limit = max(place.policy.minimum_count, 1)
+    limit = max(fold_station.policy.minimum_count, 1)
     time, event = whole["time"][training], whole["event"][training]
     codes, stratum = np.unique(whole["stratum"][training], return_inverse=True)
     if event.sum() < limit or np.min(np.bincount(stratum)) < limit:
         raise ThresholdError(
             "folds: there are fewer events, or records in a stratum, than this node demands; use more records"
         )
-    place.keep("outcome", time=time, event=event, stratum=stratum, trend=np.zeros(len(time)), limit=whole["limit"])
+    fold_station.keep(
+        "outcome", time=time, event=event, stratum=stratum, trend=np.zeros(len(time)), limit=whole["limit"]
+    )
     names, question = [str(name) for name in whole["names"]], request.question
     all_records = Survival(whole["time"], whole["event"], whole["stratum"], names)
-    known = describe(all_records, limit, question.ties)
+    of_all = describe(all_records, limit, question.ties)
     kept = Survival(time, event, stratum, [names[code] for code in codes])
-    told = at_known_edges(describe(kept, limit, question.ties), known, kept, int(whole["limit"]))
-    place.keep("edges", rows=np.array(told.edge_rows, dtype=np.int64))
-    return told
+    of_training = at_known_edges(describe(kept, limit, question.ties), of_all, kept, int(whole["limit"]))
+    fold_station.keep("edges", rows=np.array(of_training.edge_rows, dtype=np.int64))
+    return of_training
 
 
-def at_known_edges(told: Outcome, known: Outcome, kept: Survival, limit: int) -> Outcome:
+def at_known_edges(of_training: Outcome, of_all: Outcome, kept: Survival, limit: int) -> Outcome:
     """Return what is told of some records, with the baseline's points at the times that were told of all records."""
     holder = OutcomeHolder(bytes(KEY_BYTES), kept.time, kept.event, kept.stratum, limit)
     time, stratum = holder.when, holder.code
     edges = [
         (edge, code, int(np.flatnonzero((stratum == code) & (time <= edge))[-1]))
-        for edge, name in zip(known.edges, (known.strata_names[code] for code in known.edge_strata), strict=True)
-        if name in told.strata_names
-        for code in [told.strata_names.index(name)]
+        for edge, name in zip(of_all.edges, (of_all.strata_names[code] for code in of_all.edge_strata), strict=True)
+        if name in of_training.strata_names
+        for code in [of_training.strata_names.index(name)]
         if np.any((stratum == code) & (time <= edge))
     ]
     return replace(
-        told,
+        of_training,
         edges=[edge for edge, _, _ in edges],
         edge_strata=[code for _, code, _ in edges],
         edge_rows=[row for _, _, row in edges],
@@ -128,13 +132,13 @@ def partial_folds(station: Station, request: FoldsRequest) -> FoldsReply:
     return FoldsReply([_answered(station.part(f"fold {part.fold}"), part) for part in request.parts])
 
 
-def _answered(place: Station, part: FoldRequest) -> FoldReply:
+def _answered(fold_station: Station, part: FoldRequest) -> FoldReply:
     if part.partial_enter is not None:
-        return FoldReply(place.public(part.fold), partial_enter=enter(place, part.partial_enter))
+        return FoldReply(fold_station.public(part.fold), partial_enter=enter(fold_station, part.partial_enter))
     if part.partial_permute is not None:
-        return FoldReply(place.public(part.fold), partial_permute=permute(place, part.partial_permute))
+        return FoldReply(fold_station.public(part.fold), partial_permute=permute(fold_station, part.partial_permute))
     if part.partial_stage is not None:
-        return FoldReply(place.public(part.fold), partial_stage=compute(place, part.partial_stage))
+        return FoldReply(fold_station.public(part.fold), partial_stage=compute(fold_station, part.partial_stage))
     raise MessageError("a fold asks for nothing; start the job again")
 
 

@@ -30,14 +30,14 @@ def design_of_terms(frame: Any, terms: Terms, minimum_count: int) -> Design:
     try:
         factors = {name: one_factor(frame, factor, minimum_count) for name, factor in terms.factors.items()}
         with np.errstate(over="ignore", invalid="ignore"):  # `standardised` refuses what is out of range
-            found = matrix(terms, factors, len(frame))
+            matrices = matrix(terms, factors, len(frame))
             check_products(frame, terms, factors, minimum_count)
     except SchemaError as problem:
         raise DataProblem(str(problem)) from None
-    names = {name: list(part.labels) for name, part in found.items()}
+    names = {name: list(part.labels) for name, part in matrices.items()}
     levels = {name: part.levels for name, part in factors.items() if isinstance(part, Codes)}
     references = {name: labels[0] for name, labels in levels.items()}
-    own = standardised(len(frame), names, [part.values for part in found.values()], references)
+    own = standardised(len(frame), names, [part.values for part in matrices.values()], references)
     own.levels.update(levels)
     return own
 

@@ -154,5 +154,5 @@ def counted(
     """Return how many records of each group have had an event by each time, and how many are observed beyond it, (groups, times) each."""
     died = (outcome.time[:, None] <= times) & (outcome.event[:, None] == 1)
     beyond = outcome.time[:, None] > times
-    found = np.array([[died[rows].sum(axis=0), beyond[rows].sum(axis=0)] for rows in parts], dtype=np.intp)
-    return found[:, 0], found[:, 1]
+    counts = np.array([[died[rows].sum(axis=0), beyond[rows].sum(axis=0)] for rows in parts], dtype=np.intp)
+    return counts[:, 0], counts[:, 1]

@@ -242,7 +242,7 @@ def _published(holder: ShareHolder, step: int, sealed: Broadcast | None) -> dict
     if holder.owns_outcome:
         kept = holder.station.kept(f"published|{step}")
         names = [Name.read(str(name)) for name in holder.station.kept(f"published-names|{step}")["names"]]
-        return {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}
+        return {name: Wide.from_words(kept[str(index)]) for index, name in enumerate(names)}
     if sealed is None:
         raise MessageError("what the outcome holder published is missing; start the job again")
     return holder.receive_sealed(holder.plan.holders[-1], sealed, f"published|{step}")

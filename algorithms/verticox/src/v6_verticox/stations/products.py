@@ -48,12 +48,12 @@ class Part:
 
 def parts_across(terms: Terms, here: set[str]) -> dict[str, Term]:
     """Return the factors here of every term that has others elsewhere, by the term's name."""
-    found = {}
+    factors_here = {}
     for term in terms.terms:
         own = tuple(factor for factor in term if set(factor.columns) <= here)
         if own and len(own) < len(term):
-            found[name_of(term)] = own
-    return found
+            factors_here[name_of(term)] = own
+    return factors_here
 
 
 def sides(frame: Any, parts: Mapping[str, Term], limit: int) -> list[Part]:
@@ -85,7 +85,7 @@ def _part(frame: Any, name: str, factors: Term, limit: int) -> Part:
     scaled = values / scales - centres / CENTRE_UNITS
     if np.max(np.abs(scaled)) > LARGEST_STANDARDISED:
         raise DataProblem(f"feature '{name}' has values thousands of standard deviations away; transform its columns")
-    told = Side(
+    side = Side(
         name,
         [factor.name for factor in factors],
         labels,
@@ -97,7 +97,7 @@ def _part(frame: Any, name: str, factors: Term, limit: int) -> Part:
         supported.shape[1],
         limit,
     )
-    return Part(told, scaled, supported)
+    return Part(side, scaled, supported)
 
 
 def _binary(one: Numbers | Codes) -> Numbers | Codes:
@@ -142,9 +142,9 @@ def _centred(values: Matrix, name: str, exclusive: bool) -> tuple[Matrix, Matrix
             f"feature '{name}' has a column that varies too little beside its mean; subtract a constant, or leave the term out"
         )
     unit = 2.0 ** np.round(np.log2(np.where(empty, 1.0, spread)))
-    told = COARSE * unit * np.round(means / (COARSE * unit))
-    scales = 2.0 ** np.floor(np.log2(np.maximum(np.abs(told), unit)))
-    return np.round(told / scales * CENTRE_UNITS), scales
+    rounded_means = COARSE * unit * np.round(means / (COARSE * unit))
+    scales = 2.0 ** np.floor(np.log2(np.maximum(np.abs(rounded_means), unit)))
+    return np.round(rounded_means / scales * CENTRE_UNITS), scales
 
 
 def keep(station: Station, parts: list[Part], copies: int) -> None:
@@ -191,15 +191,15 @@ def own_width(holder: ShareHolder) -> int:
 
 def _weights(holder: ShareHolder, coefficients: list[float]) -> dict[int, Matrix]:
     """Return the coefficients of this station's products, (columns, levels) each times the chooser's powers, by the product's place."""
-    found, behind = {}, own_width(holder)
+    weights, behind = {}, own_width(holder)
     for part, one in enumerate(holder.plan.products):
         if holder.index in (one.numbers, one.chooser):
             own = np.array(coefficients[behind : behind + one.width], dtype=np.float64)
             if own.size != one.width:
                 raise MessageError("coefficients of a product are missing; start the job again")
-            found[part] = own.reshape(len(one.columns), -1) * 2.0 ** np.array(one.powers)
+            weights[part] = own.reshape(len(one.columns), -1) * 2.0 ** np.array(one.powers)
             behind += one.width
-    return found
+    return weights
 
 
 def slants(holder: ShareHolder, part: int, coefficients: list[float]) -> Matrix:
@@ -244,12 +244,12 @@ def growth(holder: ShareHolder, name: Name, coefficients: list[float], largest: 
     DataProblem
         Naming the product, where a predictor is larger than `largest`.
     """
-    found, term = slants(holder, name.part or 0, coefficients), holder.plan.products[name.part or 0].term
-    if not np.max(found) <= largest:
+    log_risks, term = slants(holder, name.part or 0, coefficients), holder.plan.products[name.part or 0].term
+    if not np.max(log_risks) <= largest:
         raise DataProblem(
             f"feature '{term}' gives a record a relative risk out of range; transform its columns, leave it out or set a penalty"
         )
-    return np.expm1(found), GROWTH_BITS
+    return np.expm1(log_risks), GROWTH_BITS
 
 
 def sealed_few(holder: ShareHolder, share: Share) -> dict[int, Sealed]:
@@ -258,9 +258,9 @@ def sealed_few(holder: ShareHolder, share: Share) -> dict[int, Sealed]:
     **Reveals** to each these numbers alone, which are 0 unless the job ends.
     """
     assert share.value is not None
-    told = {FEW: share.value}
-    holder.once(TOPIC, told)
-    return {member: holder.station.seal(member, pack(told), TOPIC) for member in holder.peers}
+    shares = {FEW: share.value}
+    holder.once(TOPIC, shares)
+    return {member: holder.station.seal(member, pack(shares), TOPIC) for member in holder.peers}
 
 
 def check_few(holder: ShareHolder, parts: Mapping[int, Sealed]) -> None:

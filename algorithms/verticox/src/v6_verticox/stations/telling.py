@@ -21,25 +21,25 @@ TOPIC = "complete records"
 Vector = npt.NDArray[np.float64]
 
 
-def _for_holder(told: Mapping[str, Share], plan: Plan, index: int) -> dict[str, Wide]:
+def _for_holder(shares: Mapping[str, Share], plan: Plan, index: int) -> dict[str, Wide]:
     """Return the shares that one share holder may add up: counts, and the sums of its own columns."""
     start = sum(plan.widths[:index])
-    values = {name: share.value for name, share in told.items() if share.value is not None}
-    found = {"records": values["records"], "sums": values["sums"][:, start : start + plan.widths[index]]}
-    return {**found, "events": values["events"]} if index == len(plan.holders) - 1 else found
+    values = {name: share.value for name, share in shares.items() if share.value is not None}
+    summands = {"records": values["records"], "sums": values["sums"][:, start : start + plan.widths[index]]}
+    return {**summands, "events": values["events"]} if index == len(plan.holders) - 1 else summands
 
 
-def sealed_for_stations(holder: ShareHolder, told: Mapping[str, Share]) -> dict[int, Sealed]:
+def sealed_for_stations(holder: ShareHolder, shares: Mapping[str, Share]) -> dict[int, Sealed]:
     """Return this station's shares for each of the others, sealed; keep the own ones.
 
     **Reveals** to each receiver the sums alone: its own columns' and the numbers of complete records.
     """
-    if not told:
+    if not shares:
         return {}
     plan, station = holder.plan, holder.station
-    holder.once(TOPIC, _for_holder(told, plan, holder.index))
+    holder.once(TOPIC, _for_holder(shares, plan, holder.index))
     return {
-        member: station.seal(member, pack(_for_holder(told, plan, index)), TOPIC)
+        member: station.seal(member, pack(_for_holder(shares, plan, index)), TOPIC)
         for index, member in enumerate(plan.holders)
         if index != holder.index
     }
@@ -59,7 +59,7 @@ def told_counts(holder: ShareHolder, parts: Mapping[int, Sealed]) -> list[int] |
         raise MessageError("what a station tells of the complete records is missing; start the job again")
     names = ["records", "sums", *(["events"] if holder.owns_outcome else [])]
     kept = holder.station.kept(TOPIC)
-    total = {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}
+    total = {name: Wide.from_words(kept[str(index)]) for index, name in enumerate(names)}
     for sender, sealed in parts.items():
         for name, part in holder.unseal(sender, sealed, TOPIC).items():
             total[name] = total[name] + part

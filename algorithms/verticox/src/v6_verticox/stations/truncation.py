@@ -47,13 +47,13 @@ def checked_entries(frame: Any, column: str, outcome: Survival, limit: int) -> V
     DataProblem
         Naming the column: a gap, text, an entry that is not before the record's time, or entries that single out fewer records than `limit`.
     """
-    found = entries(frame, column, outcome.time)
+    entry_times = entries(frame, column, outcome.time)
     died = outcome.time[outcome.event == 1]
-    late = np.array([np.sum(found >= died.min()), np.sum(found >= died.max())])
-    check_two_values(found, column, limit)
-    if few(late, limit) or is_narrow((found - np.median(found))[:, None], limit):
+    late = np.array([np.sum(entry_times >= died.min()), np.sum(entry_times >= died.max())])
+    check_two_values(entry_times, column, limit)
+    if few(late, limit) or is_narrow((entry_times - np.median(entry_times))[:, None], limit):
         raise DataProblem(
             f"entry column '{column}' has fewer records than this node reveals that enter unlike the others, after the first event or after the last; "
             "leave it out, or leave these records out"
         )
-    return found
+    return entry_times

@@ -92,7 +92,7 @@ def to_svg(figure: Any) -> str:
     Text is drawn as shapes; where matplotlib's font lacks a letter it stays text, for the fonts of whoever reads it.
     """
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+        warnings.filterwarnings("always", ".*missing from font")
         drawn = _svg(figure, "path")
         if any("missing from font" in str(warning.message) for warning in caught):
             drawn = _svg(figure, "none")

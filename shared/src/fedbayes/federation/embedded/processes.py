@@ -29,7 +29,8 @@ class Processes:
         self._lock = threading.Lock()
         self._next = 0
         self._ended: dict[int, Callable[[int], None]] = {}
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     @property
     def alive(self) -> bool:
@@ -61,6 +62,7 @@ class Processes:
             self._host.wait(5)
         except subprocess.TimeoutExpired:
             self._host.kill()
+        self._listener.join(5)
 
     def _order(self, order: dict[str, Any]) -> None:
         if self._host.stdin is None or not self.alive:
@@ -69,13 +71,15 @@ class Processes:
         self._host.stdin.flush()
 
     def _listen(self) -> None:
-        for line in self._host.stdout or ():
-            event = json.loads(line)
-            if "run" in event:
-                with self._lock:
-                    ended = self._ended.pop(event["run"], None)
-                if ended is not None:
-                    ended(int(event["code"]))
+        assert self._host.stdout is not None
+        with self._host.stdout as lines:
+            for line in lines:
+                event = json.loads(line)
+                if "run" in event:
+                    with self._lock:
+                        ended = self._ended.pop(event["run"], None)
+                    if ended is not None:
+                        ended(int(event["code"]))
         with self._lock:
             orphans, self._ended = list(self._ended.values()), {}
         for ended in orphans:

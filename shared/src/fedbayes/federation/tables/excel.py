@@ -50,7 +50,9 @@ def check_formulas(path: Path, sheet: str | None) -> None:
 
 
 def check_digits(frame: Any, reading: Reading) -> None:
-    """Refuse a column with numbers that a sheet cannot hold to the last digit, unless its domain gives bounds: such codes and identifiers are other ones.
+    """Refuse a column with numbers that a sheet cannot hold to the last digit: such codes and identifiers are other ones.
+
+    Columns with bounds in the domain, and those that a dictionary computes with, are measured: of these the last digit does not matter.
 
     Parameters
     ----------
@@ -65,7 +67,8 @@ def check_digits(frame: Any, reading: Reading) -> None:
         Naming the column.
     """
     for position, name in enumerate(frame.columns):
-        if not reading.rule(str(name)).numeric and any(map(_is_rounded, frame.iloc[:, position])):
+        measured = str(name) in reading.measured or reading.rule(str(name)).numeric
+        if not measured and any(map(_is_rounded, frame.iloc[:, position])):
             raise DataProblem(
                 f"column '{str(name)[:60]}' of this station's Excel file has numbers above 2^53, whose last digits a sheet does not keep; "
                 "codes and identifiers of more than 15 digits must be text cells (or a CSV file); of a measured number give the bounds in the domain"

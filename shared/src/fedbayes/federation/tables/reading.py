@@ -247,7 +247,9 @@ class Source:
 
     def _reading(self, domain: Mapping[str, Any] | None, identifiers: Sequence[str]) -> Reading:
         own_domain = domain or {} if self._dictionary is None else self._dictionary.reading(domain or {})
-        return Reading(own_domain, self._schema, tuple(identifiers))
+        computed = [name for sources in self.derived.values() for name in sources]
+        measured = {*computed, *(cut.column for cut in self.cut.values())}
+        return Reading(own_domain, self._schema, tuple(identifiers), measured=measured)
 
     def _read(self, reading: Reading, columns: list[str] | None) -> Any:
         if not self.present:

@@ -17,6 +17,7 @@ SETTLING = 0.03
 """Relative error of an information matrix because it is that of another point."""
 SCALES = 0.3
 """Deviation of the scale of a step's matrix from that of the one before: cuts take more where effects are large."""
+TINY = 1e-300  # of a sum of squares that is 0 only where no column varies and no noise was drawn
 LEAST_SCALE = 0.05  # of information that cuts leave: less would be noise alone
 
 
@@ -61,7 +62,7 @@ class Information:
         self._sum, self._precision = self.remembered * self._sum, self.remembered * self._precision
         if weighted and self._precision:
             shape = whitening @ (self._sum / self._precision) @ whitening.T
-            size = float((shape**2).sum())
+            size = max(float((shape**2).sum()), TINY)
             trust = SCALES**2 / (SCALES**2 + noise**2 / size)
             self.scale = max(self.scale + trust * (float((matrix * shape).sum()) / size - self.scale), LEAST_SCALE)
         weight = 1.0 / ((noise / self.scale) ** 2 + (SETTLING if weighted else BIAS) ** 2)
