@@ -53,6 +53,22 @@ def test_a_draft_says_what_was_looked_at_and_fits_its_files(command, files, tmp_
     assert read_dictionary(tmp_path / "study.json")["columns"] == columns
 
 
+@pytest.mark.parametrize(("separator", "point"), [(",", "."), (";", ",")])
+def test_a_draft_knows_numbers_with_a_text_for_gaps_and_constants(command, tmp_path, separator, point):
+    measured = [f"{k % 47}{point}{k % 10}" if k % 7 else "k.A." for k in range(80)]
+    lines = ["crp", "land"], *([cell, "DE"] for cell in measured)
+    (tmp_path / "lab.csv").write_text("\n".join(separator.join(line) for line in lines))
+    assert command("domain", "draft", "lab.csv", "--out", "lab.yaml")[0] == 0
+    crp = read_dictionary(tmp_path / "lab.yaml")["columns"]["crp"]
+    assert crp == {"type": "number", "bounds": [0.7, 46.6], "missing": ["k.A."], "looked_at": True}
+    notes = [line for line in (tmp_path / "lab.yaml").read_text().splitlines() if "  # " in line]
+    assert "k.A., taken as missing" in notes[0]
+    assert "the same in every record" in notes[1]
+    code, out, _ = command("domain", "check", "lab.yaml", "lab.csv", "--json")
+    assert code == 0
+    assert json.loads(out)["lab.csv"][0]["missing"] == measured.count("k.A.")
+
+
 def test_a_draft_knows_identifiers_dates_and_codes_of_gaps(command, tmp_path):
     rows = range(40)
     table = pd.DataFrame(

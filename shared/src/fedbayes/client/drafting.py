@@ -22,11 +22,13 @@ FEW_CODES = 10  # different whole numbers that may be categories
 LIKE_AN_IDENTIFIER = ("id", "identifier", "patient", "person", "record", "pseudonym", "nr", "no", "number")
 CODE_OF_GAP = re.compile(r"-?9{1,6}|-?8{2,6}|-[1-8]")
 """Numbers that codebooks write where a value is missing: 99, 999, -9, 88, -1."""
+FEW_TEXTS = 3  # that mean missing in a column of numbers
 FAR = 3.0  # interquartile ranges beyond the quartiles: John Tukey's "far out"
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 COMMA = re.compile(r"[-+]?\d*,\d+")
 WITH_COMMAS = "numbers with a decimal comma: write them with a point in the file"
 FREE_TEXT = "free text: no method takes it; leave the column out"
+CONSTANT = "the same in every record: no model learns from it"
 DATES = "dates: no method takes them; leave the column out, or make days or years of it in the file"
 
 
@@ -66,6 +68,7 @@ def draft(tables: Sequence[Any]) -> tuple[dict[str, Any], dict[str, str]]:
         columns = [table[name] for table in tables if name in table.columns]
         parts = [as_texts(column) for column in columns]
         entries[name], note = _proposed(name, parts, any(_padded(column) for column in columns))
+        note = note or (CONSTANT if len({text for part in parts for text in part if text}) == 1 else "")
         note = note or _differing(entries[name], parts)
         if note:
             notes[name] = note
@@ -89,7 +92,18 @@ def _proposed(name: str, parts: Sequence[Any], padded: bool) -> tuple[dict[str, 
         return ({"type": CATEGORY}, FREE_TEXT) if not numeric and _is_prose(counted) else ({"type": IDENTIFIER}, "")
     if numeric:
         return _numeric(values), _about_codes(values) or _about_gaps(counted)
-    return _categorical(counted)
+    return _with_gaps(counted) or _categorical(counted)
+
+
+def _with_gaps(counted: Mapping[str, int]) -> tuple[dict[str, Any], str] | None:
+    """Return the entry of numbers beside which a few texts say that one is missing; None where it is no such column."""
+    numbers = as_numbers(np.array([_with_point(text) for text in counted], dtype=object))
+    texts = sorted(text for text, number in zip(counted, numbers, strict=True) if np.isnan(number))
+    values = numbers[~np.isnan(numbers)]
+    if not 0 < len(texts) <= FEW_TEXTS or len(values) <= FEW_CODES:
+        return None
+    listed = ", ".join(texts)
+    return {**_numeric(values), "missing": texts}, f"numbers but for {listed}, taken as missing: correct this if not so"
 
 
 def _is_prose(texts: Iterable[str]) -> bool:
@@ -127,10 +141,12 @@ def _about_codes(values: Any) -> str:
 def _has_commas(texts: Iterable[str]) -> bool:
     """Return whether texts are numbers, some of them with a comma for the point."""
     distinct = list(texts)
-    plain = as_numbers(
-        np.array([text.replace(",", ".") if COMMA.fullmatch(text) else text for text in distinct], dtype=object)
-    )
+    plain = as_numbers(np.array([_with_point(text) for text in distinct], dtype=object))
     return any(COMMA.fullmatch(text) for text in distinct) and not bool(np.isnan(plain).any())
+
+
+def _with_point(text: str) -> str:
+    return text.replace(",", ".") if COMMA.fullmatch(text) else text
 
 
 def _padded(column: Any) -> bool:
