@@ -23,9 +23,9 @@ from fedbayes.federation.horizontal import (
     CountNoise,
     EvaluateRequest,
     Unit,
-    evaluation,
     release,
     tally_station,
+    tallying,
 )
 from v6_dp_naive_bayes.model import Plan, summarise
 from v6_dp_naive_bayes.published import publish
@@ -215,13 +215,13 @@ def tallies_of(frame, noise, classifier):
         seen.append(queries)
         raise MessageError("seen")
 
-    real, evaluation.release = evaluation.release, catch
+    real, tallying.release = tallying.release, catch
     try:
         tally_station(Alone(frame), EvaluateRequest({}, "y", noise), lambda data: classifier)
     except MessageError:
         return seen[0]
     finally:
-        evaluation.release = real
+        tallying.release = real
 
 
 @pytest.mark.audit
