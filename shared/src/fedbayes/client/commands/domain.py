@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...federation.tables.dialect import of_file
 from .. import files
@@ -14,6 +14,9 @@ from ..dictionaries import SUFFIXES, dictionary_text, read_dictionary
 from ..tables import check_table, header_of, read_table
 from .exits import UsageProblem
 from .listing import print_table
+
+if TYPE_CHECKING:
+    from ..drafting import Finding
 
 HEAD = """Proposed by looking at data, so it is not public: `looked_at` marks what was read from values.
 State categories and bounds from public knowledge (a codebook, what is possible at all), then remove `looked_at`;
@@ -70,7 +73,7 @@ def _check(path: Path) -> None:
 
 
 def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
-    """Hold files against a dictionary and print, one line a column, what does not fit and what helps.
+    """Hold files against a dictionary and print a line for each that fits, and a table, one line a column, of what does not and what helps.
 
     Raises
     ------
@@ -94,8 +97,20 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
         )
     else:
         for path, findings in held.items():
-            cells = [[str(value) for value in asdict(finding).values()] for finding in findings]
-            print_table(HEADING, cells, title=str(path), right=HEADING[1:-1])
+            _print_findings(path, findings)
     wrong = [str(path) for path, findings in held.items() if any(finding.remedy for finding in findings)]
     if wrong:
         raise DoesNotFit(f"not all of {', '.join(wrong)} fits {dictionary}; correct the dictionary or the file")
+
+
+def _print_findings(path: Path, findings: Sequence[Finding]) -> None:
+    """Print one line if every column fits, else a table of all of them."""
+    if any(finding.remedy for finding in findings):
+        cells = [[str(value) for value in asdict(finding).values()] for finding in findings]
+        print_table(HEADING, cells, title=str(path), right=HEADING[1:-1])
+        return
+    gaps = [f"{finding.column} {finding.missing}" for finding in findings if finding.missing]
+    rows = max((finding.rows for finding in findings), default=0)
+    missing = f"; missing: {', '.join(gaps)}" if gaps else ""
+    columns = "1 column" if len(findings) == 1 else f"{len(findings)} columns"
+    print(f"{path} fits: {columns}, {rows} rows{missing}")
