@@ -165,13 +165,16 @@ columns:
     assert one["patient"]["remedy"] == ""
 
 
-def test_check_prints_a_table_of_the_files_that_do_not_fit_alone(command, files, tmp_path):
-    (tmp_path / "study.json").write_text(json.dumps({"columns": {"age": {"type": "integer", "bounds": [18, 98]}}}))
+def test_check_prints_a_table_of_the_columns_that_do_not_fit_alone(command, files, tmp_path):
+    columns = {"age": {"type": "integer", "bounds": [18, 98]}, "weight": {"type": "number"}}
+    (tmp_path / "study.json").write_text(json.dumps({"columns": columns}))
     code, out, _ = command("domain", "check", "study.json", *files)
     assert code == 1
-    assert "one.csv fits: 1 column, 40 rows; missing: age 2" in out.splitlines()
+    assert "one.csv fits: 2 columns, 40 rows; missing: age 2" in out.splitlines()
+    assert "two.csv does not fit in 1 of 2 columns, 40 rows" in out.splitlines()
     assert out.count("remedy") == 1
-    assert "two.csv fits" not in out
+    assert "age" in out
+    assert "weight" not in out
 
 
 def test_check_looks_at_the_rows_of_the_subset_only(command, files, tmp_path):

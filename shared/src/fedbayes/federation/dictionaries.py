@@ -112,7 +112,7 @@ def _is_matched(defaults: Mapping[str, Any], arguments: Mapping[str, Any], split
         return False
     if "unit" not in defaults or arguments.get("unit") == "identifier":
         return True
-    return split in ("vertical", "hybrid") or (split is None and VERTICAL in defaults)
+    return VERTICAL in defaults and split in (None, "vertical", "hybrid")
 
 
 def read(content: Any) -> Dictionary:

@@ -73,7 +73,7 @@ def _check(path: Path) -> None:
 
 
 def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
-    """Hold files against a dictionary and print a line for each that fits, and a table, one line a column, of what does not and what helps.
+    """Hold files against a dictionary and print a line for each, and a table of the columns that do not fit and of what helps.
 
     Raises
     ------
@@ -104,13 +104,14 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
 
 
 def _print_findings(path: Path, findings: Sequence[Finding]) -> None:
-    """Print one line if every column fits, else a table of all of them."""
-    if any(finding.remedy for finding in findings):
-        cells = [[str(value) for value in asdict(finding).values()] for finding in findings]
-        print_table(HEADING, cells, title=str(path), right=HEADING[1:-1])
-        return
-    gaps = [f"{finding.column} {finding.missing}" for finding in findings if finding.missing]
+    """Print one line about the file, and a table of the columns that do not fit."""
+    wrong = [finding for finding in findings if finding.remedy]
+    gaps = [f"{finding.column} {finding.missing}" for finding in findings if finding.missing and not finding.remedy]
     rows = max((finding.rows for finding in findings), default=0)
     missing = f"; missing: {', '.join(gaps)}" if gaps else ""
     columns = "1 column" if len(findings) == 1 else f"{len(findings)} columns"
-    print(f"{path} fits: {columns}, {rows} rows{missing}")
+    if not wrong:
+        print(f"{path} fits: {columns}, {rows} rows{missing}")
+        return
+    print(f"{path} does not fit in {len(wrong)} of {columns}, {rows} rows{missing}")
+    print_table(HEADING, [list(asdict(finding).values()) for finding in wrong], right=HEADING[1:-1])
