@@ -43,7 +43,10 @@ def draft(paths: Sequence[Path], out: Path | None, force: bool = False) -> None:
     out = files.unless_stdout(out)
     if out is not None:
         files.check_output("--out", out, SUFFIXES, replace=force)
-    content, notes = proposed([_as_written(path) for path in paths])
+    tables = [_as_written(path) for path in paths]
+    if not any(len(table) for table in tables):
+        raise UsageProblem(f"{', '.join(map(str, paths))} holds no record to look at; name a file with records")
+    content, notes = proposed(tables)
     text = (
         files.json_text(content) if out is not None and out.suffix == ".json" else dictionary_text(content, notes, HEAD)
     )
