@@ -70,7 +70,10 @@ WRONG = [
     # limits
     ([*TOY, "--policy", "minimum_rows", *OUT], "NAME:LIMIT=VALUE"),
     ([*TOY, "--policy", "minimum_rows=few", *OUT], "'minimum_rows'"),
-    ([*TOY, "--policy", "minimum_row=3", *OUT], "known are: minimum_rows"),
+    (
+        [*TOY, "--policy", "minimum_row=3", *OUT],
+        "'minimum_row' is no limit (did you mean 'minimum_rows'?); known are: minimum_rows",
+    ),
     ([*TOY, "--policy", "nobody:minimum_rows=3", *OUT], "nobody"),
     ([*TOY, "--policy", "allow_non_private=perhaps", *OUT], "'allow_non_private'"),
     ([*TOY, "--policy", "maximum_epsilon=-1", *OUT], "'maximum_epsilon'"),
