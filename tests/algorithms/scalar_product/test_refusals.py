@@ -161,3 +161,24 @@ def test_the_ledger_counts_questions_and_epsilon(parties, tmp_path):
         for _ in range(2):
             assert opened.run("scalar_product", "count", {"conditions": [AGE], "id_column": "id"})["count"] > 0
         assert_refused(opened, errors.BudgetError, "station0", conditions=[AGE])
+
+
+def test_a_product_of_missing_codes_says_what_to_do_and_that_helps(table, parties, tmp_path):
+    changed = pd.read_csv(parties["station1"]["default"])
+    changed.loc[changed["weight"] < 65, "weight"] = -9
+    path = tmp_path / "weights.csv"
+    changed.to_csv(path, index=False)
+    entries = {"id": {"type": "identifier"}, "age": {"type": "number"}, "weight": {"type": "number"}}
+    asked = {"columns": ["age", "weight"]}
+    with OneProcess({**parties, "station1": {"default": path}}, helpers=["helper"]) as opened:
+        declared = {"columns": {**entries, "weight": {"type": "number", "missing": [-9]}}}
+        words = "missing values.*`recode`.*not under `missing`.*leave these records out"
+        assert_refused(opened, errors.DataProblem, words, "scalar_product", **asked, dictionary=declared)
+        recoded = {"columns": {**entries, "weight": {"type": "number", "recode": {-9: 0}}}}
+        answer = opened.run("scalar_product", "scalar_product", {**asked, "id_column": "id", "dictionary": recoded})
+    kept = table[table["weight"] >= 65]
+    assert answer["scalar_product"] == pytest.approx(float((kept["age"] * kept["weight"]).sum()), abs=1.0)
+
+
+def test_a_product_of_texts_says_what_to_do(federation):
+    assert_refused(federation, errors.DataProblem, "holds text.*`recode`", "scalar_product", columns=["age", "stage"])

@@ -7,6 +7,7 @@ import pytest
 from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
+from fedbayes.client.result import Result
 from fedbayes.federation.errors import ArgumentError
 
 from .conftest import DOMAIN
@@ -60,6 +61,12 @@ def test_classification_by_encrypted_products_follows_the_papers_rule(vertical, 
             scores *= np.maximum(reference.features["size"].counts[:, int(record["size"] // 2)], 1) / counts
         assert found == pytest.approx(scores / scores.sum(), rel=1e-6)
     assert result["predictions"][:2] == ["a", "b"]
+    answer = Result(result)
+    assert answer.kind == "predictions"
+    assert answer.predictions.predicted == result["predictions"]
+    shares = answer.to_frame()[[f"P({name})" for name in result["classes"]]].to_numpy()
+    assert shares.tolist() == result["probabilities"]
+    assert f"P({result['classes'][0]})" in answer.summary()
     assert result["federation"]["rounds"] == 4
     assert result["privacy"]["epsilon"] == 1e6
 

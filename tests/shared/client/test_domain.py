@@ -48,7 +48,12 @@ def test_a_draft_says_what_was_looked_at_and_fits_its_files(command, files, tmp_
     notes = {line.split(":")[0].strip(): line for line in text.splitlines() if "  # " in line}
     assert set(notes) == {"sex", "stage", "state"}
     assert "recode" in notes["sex"]
-    assert command("domain", "check", "study.yaml", *files)[0] == 0
+    code, out, _ = command("domain", "check", "study.yaml", *files)
+    assert code == 0
+    assert out.splitlines() == [
+        "one.csv fits: 7 columns, 40 rows; missing: age 2",
+        "two.csv fits: 7 columns, 40 rows",
+    ]
     assert command("domain", "draft", *files, "--out", "study.json")[0] == 0
     assert read_dictionary(tmp_path / "study.json")["columns"] == columns
 
@@ -158,6 +163,18 @@ columns:
     assert "not in the file" in one["gone"]["remedy"]
     assert one["old"] == {"column": "old", "rows": 40, "missing": 2, "unknown": 0, "outside": 0, "remedy": ""}
     assert one["patient"]["remedy"] == ""
+
+
+def test_check_prints_a_table_of_the_columns_that_do_not_fit_alone(command, files, tmp_path):
+    columns = {"age": {"type": "integer", "bounds": [18, 98]}, "weight": {"type": "number"}}
+    (tmp_path / "study.json").write_text(json.dumps({"columns": columns}))
+    code, out, _ = command("domain", "check", "study.json", *files)
+    assert code == 1
+    assert "one.csv fits: 2 columns, 40 rows; missing: age 2" in out.splitlines()
+    assert "two.csv does not fit in 1 of 2 columns, 40 rows" in out.splitlines()
+    assert out.count("remedy") == 1
+    assert "age" in out
+    assert "weight" not in out
 
 
 def test_check_looks_at_the_rows_of_the_subset_only(command, files, tmp_path):

@@ -70,7 +70,10 @@ WRONG = [
     # limits
     ([*TOY, "--policy", "minimum_rows", *OUT], "NAME:LIMIT=VALUE"),
     ([*TOY, "--policy", "minimum_rows=few", *OUT], "'minimum_rows'"),
-    ([*TOY, "--policy", "minimum_row=3", *OUT], "known are: minimum_rows"),
+    (
+        [*TOY, "--policy", "minimum_row=3", *OUT],
+        "'minimum_row' is no limit (did you mean 'minimum_rows'?); known are: minimum_rows",
+    ),
     ([*TOY, "--policy", "nobody:minimum_rows=3", *OUT], "nobody"),
     ([*TOY, "--policy", "allow_non_private=perhaps", *OUT], "'allow_non_private'"),
     ([*TOY, "--policy", "maximum_epsilon=-1", *OUT], "'maximum_epsilon'"),
@@ -177,7 +180,9 @@ WRONG = [
     (["domain", "check", "tab.yaml", "a.csv"], "line 2"),
     (["domain", "check", "turned.yaml", "a.csv"], "the lower first"),
     (["domain", "check", "list.yaml", "a.csv"], "give an object with columns"),
-    (["domain", "check", "half.yaml", "a.csv"], "subset: the formula cannot be read"),
+    (["domain", "check", "half.yaml", "a.csv"], "subset: the formula cannot be read; write it like age >= 18"),
+    (["domain", "draft", "heading.csv"], "heading.csv holds no record to look at"),
+    (["dossier", "bare.json", "--out", "r.html"], "give a result that `fedbayes run` wrote"),
     (["domain", "check", "colour.yaml", "a.csv"], "'colour' is unknown; it has type"),
     # plans
     (["plan"], "`fedbayes algorithms` lists them"),
@@ -192,8 +197,10 @@ WRONG = [
     ([*PLAN, "--policy", "maxepsilon=1"], "'maxepsilon' is no limit; known are: minimum_rows"),
     ([*PLAN, "--policy", "maximum_epsilon=much"], "'maximum_epsilon' cannot be read"),
     (["plan", "vertibayes", "sample", "--model", "net.json"], "asks no station"),
+    (["check", "vertibayes", "sample", *PARTY, "--model", "net.json"], "sample asks no station"),
     # the study's columns, before anybody is asked
     ([*STUDY, "--arg", 'features=["zz"]'], "'zz' is not in the domain"),
+    ([*STUDY, "--arg", 'features=["xx"]'], "'xx' is not in the domain (did you mean 'x'?)"),
     ([*STUDY, "--arg", 'features=["y"]'], "must not hold the label"),
     ([*STUDY, "--arg", 'features=["x", "x"]'], "must not name anything twice"),
     ([*STUDY, "--arg", "features=[]"], "at least 1 name"),
@@ -402,6 +409,8 @@ def place(command, tmp_path, monkeypatch):
     files = {
         **{f"{name}.csv": f"x,y\n{rows}\n" for name in "abc"},
         "empty.csv": "",
+        "heading.csv": "x,y\n",
+        "bare.json": '{"model": 3}',
         "bars.csv": "x|y\n1|2\n",
         "twice.csv": "x,x\n1,2\n",
         "text.txt": "x\n1\n",

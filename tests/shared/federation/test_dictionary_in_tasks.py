@@ -213,6 +213,8 @@ UNIT = {"id_column": None, "unit": "row"}
         ({"id_column": None, "records": None}, {"records": {"x": [1]}}, False),
         (UNIT, {}, False),
         (UNIT, {"unit": "identifier"}, True),
+        (UNIT | {"split": "horizontal"}, {"split": "vertical"}, False),
+        (UNIT | {"split": "horizontal"}, {"split": "vertical", "unit": "identifier"}, True),
         (ALIGNED | UNIT | {"split": "horizontal"}, {}, False),
         (ALIGNED | UNIT | {"split": "vertical"}, {}, True),
         (ALIGNED | UNIT | {"split": "horizontal"}, {"split": "vertical"}, True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.unknown import loud_warnings
 from fedbayes.federation import Federation, Parties, central
@@ -63,7 +64,8 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``predictions``, ``probabilities`` (records x classes), ``classes``, ``privacy``, ``diagnostics``.
+        The result; its ``model`` has ``states``, ``predicted`` and ``probabilities``, shape (records, states), in the order of the records.
+        ``predictions``, ``probabilities`` and ``classes`` beside it are the same, the classes as the domain writes them.
 
     Raises
     ------
@@ -87,10 +89,14 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     keyring = open_keyring(federation, Parties(split.stations, parties.helpers), asked.keys, bits, products=True)
     counts, made = vertical.keep_tables(federation, split, asked.epsilon, asked.tables)
     posterior, report = vertical.posteriors(federation, keyring, split, codes, counts, patience)
+    classes, best = columns.domain[label]["categories"], posterior.argmax(axis=1)
+    states = [canonical_text(name) for name in classes]
+    answer = {"label": label, "states": states, "predicted": [states[code] for code in best]}
     return federation.result(
-        predictions=[columns.domain[label]["categories"][best] for best in posterior.argmax(axis=1)],
+        model={**answer, "probabilities": posterior},
+        predictions=[classes[code] for code in best],
         probabilities=posterior,
-        classes=columns.domain[label]["categories"],
+        classes=classes,
         privacy=statements.vertical(asked.epsilon, len(columns.features), keyring, asked.tables),
         diagnostics={"encryption": report, "columns": split.named(federation), "tables": made},
     )

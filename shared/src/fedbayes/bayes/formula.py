@@ -106,7 +106,8 @@ def read_formula(owner: str, text: object) -> Formula:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         tree = None
     if tree is None:
-        raise SchemaError(f"{owner}: the formula cannot be read; write it like  weight / (height / 100) ** 2")
+        example = 'age >= 18 and sex == "female"' if owner == "subset" else "weight / (height / 100) ** 2"
+        raise SchemaError(f"{owner}: the formula cannot be read; write it like  {example}")
     columns: list[str] = []
     _check(owner, tree, columns, 0)
     if not columns:

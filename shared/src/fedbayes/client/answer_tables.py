@@ -14,7 +14,7 @@ from .networks import networks_of
 from .scores import scores_of
 from .sections import Predictions, Survival
 from .survival import baselines_of, summary_frame
-from .text.counts import axes_of
+from .text.counts import read_counts
 from .text.description import cells
 from .text.formats import is_plain
 
@@ -112,9 +112,9 @@ def _cells(model: Mapping[str, Any]) -> list[list[Any]]:
 
 
 def counts(result: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a row for every cell: its values and its count, NaN where it is hidden."""
-    axes = axes_of(result["model"])
-    cells = np.array(result["model"]["counts"], dtype=np.float64).reshape(-1)
+    """Return a row for every cell: its values and its count, NaN where it is hidden; a line of "missing" that is 0 throughout is left out."""
+    axes, counted = read_counts(result["model"])
+    cells = counted.reshape(-1)
     rows = [[*values, count] for values, count in zip(itertools.product(*(v for _, v in axes)), cells, strict=True)]
     table = _frame(rows, columns=[*(name for name, _ in axes), "count"])
     whole = bool(np.all(np.isnan(cells) | (cells == np.floor(cells))))

@@ -103,7 +103,9 @@ def _ask(job: Job, outlook: Outlook) -> Any:
         if end.preflight is not None:
             return end.preflight
         if end.asked_nobody:
-            raise UsageProblem(f"{job.function} asks no station: nothing is spent, and nobody can refuse it") from None
+            raise UsageProblem(
+                f"{job.function} asks no station: nothing is spent, and nobody can refuse it; run it"
+            ) from None
     raise UsageProblem(
         f"{job.function} needs to ask before it knows what it costs; use `fedbayes check`, which spends nothing"
     )

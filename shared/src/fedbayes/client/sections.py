@@ -88,9 +88,11 @@ class Counts(Section):
         """Return what a result's `model` tells; empty if it is no table."""
         if not isinstance(model, Mapping) or not {"counts", "axes"} <= set(model):
             return cls()
-        axes = _axes(model["axes"])
+        axes = axes_of(model["axes"])
         return cls(
-            columns=[name for name, _ in axes], values_along=[along for _, along in axes], counts=model["counts"]
+            columns=[name for name, _ in axes],
+            values_along=[["missing" if value is None else value for value in values] for _, values in axes],
+            counts=model["counts"],
         )
 
 
@@ -131,15 +133,15 @@ class Survival(Section):
         )
 
 
-def _axes(axes: Any) -> list[tuple[str, list[Any]]]:
-    """Return (column, values) of every axis of a table of counts; axes are told as a mapping or as a list of objects."""
+def axes_of(axes: Any) -> list[tuple[str, list[Any]]]:
+    """Return (column, values) of every axis of a table of counts; axes are told as a mapping or as a list of objects, None is "missing"."""
     if isinstance(axes, Mapping):
         return [(str(name), list(values)) for name, values in axes.items()]
     names, values = ("column", "name"), ("values", "states", "categories", "labels")
     return [
         (
             str(next(axis[key] for key in names if key in axis)),
-            ["missing" if value is None else value for value in next(axis[key] for key in values if key in axis)],
+            list(next(axis[key] for key in values if key in axis)),
         )
         for axis in axes
     ]

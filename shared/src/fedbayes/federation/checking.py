@@ -46,4 +46,4 @@ def preflight(federation: Federation, asked: Questions) -> dict[str, Any]:
         body(federation, **(asked.arguments or {}))
     except Checked as done:
         return federation.result(privacy=not_private("no table was read"), stations=done.table)
-    raise ArgumentError("function does not open a channel, so that it cannot be checked")
+    raise ArgumentError(f"{asked.function} asks no station: nothing is spent, and nobody can refuse it; run it")

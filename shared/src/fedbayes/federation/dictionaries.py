@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..bayes.dictionary import Dictionary
-from ..bayes.encoding import SchemaError
+from ..bayes.encoding import SchemaError, nearest
 from .errors import ArgumentError, MessageError
 from .manifest import digest_of
 
@@ -90,8 +90,12 @@ def take(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[s
             "dictionary: a subset would reveal which records are left out where records are split over stations; leave it out here"
         )
     used = _columns(dictionary, others)
-    if "domain" in defaults and others.get("domain") is None and dictionary.domain(used):
-        others["domain"] = dictionary.domain(used)
+    misspelled = any(name not in dictionary.columns and nearest(name, list(dictionary.columns)) for name in used)
+    domain = dictionary.domain(
+        list(dictionary.columns) if misspelled else used
+    )  # the refusal then tells the nearest name
+    if "domain" in defaults and others.get("domain") is None and domain:
+        others["domain"] = domain
         bins = dictionary.bins(used)
         if bins and "bins" in defaults and others.get("bins") is None:
             others["bins"] = bins
@@ -112,7 +116,7 @@ def _is_matched(defaults: Mapping[str, Any], arguments: Mapping[str, Any], split
         return False
     if "unit" not in defaults or arguments.get("unit") == "identifier":
         return True
-    return split in ("vertical", "hybrid") or (split is None and VERTICAL in defaults)
+    return VERTICAL in defaults and split in (None, "vertical", "hybrid")
 
 
 def read(content: Any) -> Dictionary:

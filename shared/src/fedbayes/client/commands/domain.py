@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...federation.tables.dialect import of_file
 from .. import files
@@ -14,6 +14,9 @@ from ..dictionaries import SUFFIXES, dictionary_text, read_dictionary
 from ..tables import check_table, header_of, read_table
 from .exits import UsageProblem
 from .listing import print_table
+
+if TYPE_CHECKING:
+    from ..drafting import Finding
 
 HEAD = """Proposed by looking at data, so it is not public: `looked_at` marks what was read from values.
 State categories and bounds from public knowledge (a codebook, what is possible at all), then remove `looked_at`;
@@ -40,7 +43,10 @@ def draft(paths: Sequence[Path], out: Path | None, force: bool = False) -> None:
     out = files.unless_stdout(out)
     if out is not None:
         files.check_output("--out", out, SUFFIXES, replace=force)
-    content, notes = proposed([_as_written(path) for path in paths])
+    tables = [_as_written(path) for path in paths]
+    if not any(len(table) for table in tables):
+        raise UsageProblem(f"{', '.join(map(str, paths))} holds no record to look at; name a file with records")
+    content, notes = proposed(tables)
     text = (
         files.json_text(content) if out is not None and out.suffix == ".json" else dictionary_text(content, notes, HEAD)
     )
@@ -70,7 +76,7 @@ def _check(path: Path) -> None:
 
 
 def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
-    """Hold files against a dictionary and print, one line a column, what does not fit and what helps.
+    """Hold files against a dictionary and print a line for each, and a table of the columns that do not fit and of what helps.
 
     Raises
     ------
@@ -94,8 +100,21 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
         )
     else:
         for path, findings in held.items():
-            cells = [[str(value) for value in asdict(finding).values()] for finding in findings]
-            print_table(HEADING, cells, title=str(path), right=HEADING[1:-1])
+            _print_findings(path, findings)
     wrong = [str(path) for path, findings in held.items() if any(finding.remedy for finding in findings)]
     if wrong:
         raise DoesNotFit(f"not all of {', '.join(wrong)} fits {dictionary}; correct the dictionary or the file")
+
+
+def _print_findings(path: Path, findings: Sequence[Finding]) -> None:
+    """Print one line about the file, and a table of the columns that do not fit."""
+    wrong = [finding for finding in findings if finding.remedy]
+    gaps = [f"{finding.column} {finding.missing}" for finding in findings if finding.missing and not finding.remedy]
+    rows = max((finding.rows for finding in findings), default=0)
+    missing = f"; missing: {', '.join(gaps)}" if gaps else ""
+    columns = "1 column" if len(findings) == 1 else f"{len(findings)} columns"
+    if not wrong:
+        print(f"{path} fits: {columns}, {rows} rows{missing}")
+        return
+    print(f"{path} does not fit in {len(wrong)} of {columns}, {rows} rows{missing}")
+    print_table(HEADING, [list(asdict(finding).values()) for finding in wrong], right=HEADING[1:-1])

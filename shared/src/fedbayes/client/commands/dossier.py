@@ -33,6 +33,10 @@ def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str], force: b
     for target in out:
         check_output("--out", target, ENDINGS, replace=force or target.suffix in PAGES)
     result = read_result(path)
+    if not result.get("privacy") and not result.get("provenance"):
+        raise UsageProblem(
+            f"{path} does not tell what was done or what is private; give a result that `fedbayes run` wrote"
+        )
     content = dossier(result, Statements(**stated))
     if not out:
         print(json_text(content))

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from .. import figures
 from ..answer_tables import gains
-from ..text.counts import axes_of
+from ..text.counts import read_counts
 
 
 def naive_bayes(result: Mapping[str, Any], **options: Any) -> Any:
@@ -45,10 +43,10 @@ def gain(result: Mapping[str, Any], **_: Any) -> Any:
 
 def counts(result: Mapping[str, Any], **_: Any) -> Any:
     """Return the counts as a map: the last axis to the right, all others downwards."""
-    axes = axes_of(result["model"])
+    axes, cells = read_counts(result["model"])
     if len(axes) == 1:
         axes = [("", [""]), *axes]
-    table = np.array(result["model"]["counts"], dtype=np.float64).reshape(-1, len(axes[-1][1]))
+    table = cells.reshape(-1, len(axes[-1][1]))
     rows = (" / ".join(name for name, _ in axes[:-1]), _joined([values for _, values in axes[:-1]]))
     return figures.counts_heatmap(table, rows, axes[-1])
 

@@ -19,7 +19,7 @@ from ..views.answers import hazard_pieces, prediction_pieces
 from ..views.cox_scores import survival_scores
 from ..views.plain import entry, mapping
 from ..views.scores import pieces as score_pieces
-from . import html
+from . import html, study
 
 LONGEST_JSON = 200_000  # characters: a browser folds more slowly
 NOUNS = {
@@ -176,7 +176,17 @@ def _question(result: Mapping[str, Any]) -> list[str]:
     }
     facts = [(title(name), number(provenance.get(name))) for name in ("algorithm", "function", "date")]
     parties = ", ".join(str(name) for name in provenance.get("parties") or [])
-    return [html.table("", ("Part", "Value"), [*facts, ("Parties", parties)]), *entry("arguments", arguments)]
+    tables = {
+        "domain": study.columns_table("domain", arguments.get("domain")),
+        "dictionary": study.dictionary(arguments.get("dictionary")),
+    }
+    others = {name: value for name, value in arguments.items() if not tables.get(name)}
+    return [
+        html.table("", ("Part", "Value"), [*facts, ("Parties", parties)]),
+        *entry("arguments", others),
+        *tables["domain"],
+        *tables["dictionary"],
+    ]
 
 
 def _rounds(federation: Mapping[str, Any]) -> list[str]:

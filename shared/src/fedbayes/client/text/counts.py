@@ -6,14 +6,31 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..sections import Counts
+import numpy as np
+import numpy.typing as npt
+
+from ..sections import axes_of
 from .formats import number
 
 
-def axes_of(model: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
-    """Return (column, values) of every axis."""
-    counts = Counts.of(model)
-    return list(zip(counts.columns, counts.values_along, strict=True))
+def read_counts(model: Mapping[str, Any]) -> tuple[list[tuple[str, list[Any]]], npt.NDArray[np.float64]]:
+    """Return (column, values) of every axis, and the cells as people read them: NaN where one is hidden, no line of "missing" that is 0 throughout.
+
+    Raises
+    ------
+    ValueError
+        If axes and counts do not agree.
+    """
+    axes = axes_of(model["axes"])
+    cells = np.asarray(model["counts"], dtype=np.float64)
+    if cells.shape != tuple(len(values) for _, values in axes):
+        raise ValueError("axes and counts do not agree")
+    for axis, (name, values) in enumerate(axes):
+        lines = np.moveaxis(cells, axis, 0)
+        if len(values) > 1 and values[-1] is None and not lines[-1].any():
+            axes[axis] = (name, values[:-1])
+            cells = np.moveaxis(lines[:-1], 0, axis)
+    return [(name, ["missing" if value is None else value for value in values]) for name, values in axes], cells
 
 
 def cells_of(model: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -24,14 +41,7 @@ def cells_of(model: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     ValueError
         If axes and counts do not agree.
     """
-    combinations = itertools.product(*(values for _, values in axes_of(model)))
-    for combination, count in zip(combinations, _flat(model["counts"]), strict=True):
-        yield (*(str(value) for value in combination), number(count))
-
-
-def _flat(counts: Any) -> Iterator[Any]:
-    if isinstance(counts, list):
-        for part in counts:
-            yield from _flat(part)
-    else:
-        yield counts
+    axes, cells = read_counts(model)
+    combinations = itertools.product(*(values for _, values in axes))
+    for combination, count in zip(combinations, cells.ravel().tolist(), strict=True):
+        yield (*(str(value) for value in combination), number(int(count) if count.is_integer() else count))

@@ -8,7 +8,7 @@ from typing import Any
 from ..networks import networks_of
 from ..view import view_of_result
 from . import description
-from .counts import axes_of, cells_of
+from .counts import cells_of, read_counts
 from .cox import coefficient_rows
 from .formats import number, plain_items
 
@@ -76,7 +76,7 @@ def cox(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 def counts(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return a row for every cell."""
-    return [(*(name for name, _ in axes_of(model)), "count"), *cells_of(model)]
+    return [(*(name for name, _ in read_counts(model)[0]), "count"), *cells_of(model)]
 
 
 def table(result: Mapping[str, Any]) -> list[tuple[str, ...]]:

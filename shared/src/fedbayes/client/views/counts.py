@@ -6,12 +6,10 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..figures.model import counts as counts_map
 from ..figures.style import to_svg
 from ..pages import html
-from ..text.counts import axes_of, cells_of
+from ..text.counts import cells_of, read_counts
 from ..text.formats import ranged, word
 
 MOST_ROWS, MOST_CELLS = 500, 400  # of a list, and of a map whose numbers can be read
@@ -25,10 +23,7 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
     ValueError
         If axes and counts do not agree.
     """
-    axes = axes_of(model)
-    counts = np.asarray(model["counts"], dtype=np.float64)
-    if counts.shape != tuple(len(values) for _, values in axes):
-        raise ValueError("axes and counts do not agree")
+    axes, counts = read_counts(model)
     rows = list(itertools.islice(cells_of(model), MOST_ROWS))
     table = html.table("", (*(name for name, _ in axes), "Count"), rows, numeric=(len(axes),))
     association = _association(model.get("association"))

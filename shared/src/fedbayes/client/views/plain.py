@@ -28,20 +28,17 @@ def entry(name: str, value: Any, depth: int = 0) -> list[str]:
     """Return one entry that is not plain, under its name; nothing where it is empty."""
     if not value:
         return []
+    heading = word(name) if depth else title(name)
     if depth >= DEEPEST:
-        return [html.paragraph(f"{title(name)}: {len(value)} entries, see the result file.")]
+        return [html.paragraph(f"{heading}: {len(value)} entries, see the result file.")]
     if isinstance(value, Mapping):
         if all(is_plain(item) for item in value.values()):
-            return [
-                _long(
-                    title(name), len(value), html.table(title(name), ("Name", "Value"), _rows(value, digits_of(name)))
-                )
-            ]
+            return [_long(heading, len(value), html.table(heading, ("Name", "Value"), _rows(value, digits_of(name))))]
         columns = _columns(value)
         if columns is not None:
-            return [_long(title(name), len(columns[1]), html.table(title(name), columns[0], columns[1], columns[2]))]
-        return [html.fold(title(name), *mapping(value, depth + 1))]
-    return _list(name, list(value), depth)
+            return [_long(heading, len(columns[1]), html.table(heading, columns[0], columns[1], columns[2]))]
+        return [html.fold(heading, *mapping(value, depth + 1))]
+    return _list(heading, list(value))
 
 
 def _long(name: str, rows: int, table: str) -> str:
@@ -55,33 +52,34 @@ def _rows(value: Mapping[str, Any], digits: int) -> list[tuple[str, str]]:
 
 
 def _columns(value: Mapping[str, Any]) -> tuple[list[str], list[list[str]], tuple[int, ...]] | None:
-    """Return headers, rows and numeric columns of a mapping of lists of one length, such as a calibration table; None if it is no such."""
+    """Return headers, rows and numeric columns of a mapping of lists of one length, not of texts alone, such as a calibration table; None if it is no such."""
     lists = {name: item for name, item in value.items() if isinstance(item, list)}
     lengths = {len(item) for item in lists.values()}
     if len(lists) < 2 or len(lengths) != 1 or len(lists) != len(value):
         return None
-    if not all(is_plain(cell) for item in lists.values() for cell in item):
+    cells = [cell for item in lists.values() for cell in item]
+    if not all(is_plain(cell) for cell in cells) or all(isinstance(cell, str) for cell in cells):
         return None
     rows = [[number(cell) for cell in row] for row in zip(*lists.values(), strict=True)]
     return [title(name) for name in lists], rows[:MOST_ROWS], tuple(range(len(lists)))
 
 
-def _list(name: str, value: list[Any], depth: int) -> list[str]:
+def _list(heading: str, value: list[Any]) -> list[str]:
     if all(is_plain(item) for item in value):
         more = f" and {len(value) - MOST_ITEMS} more" if len(value) > MOST_ITEMS else ""
-        return [html.paragraph(f"{title(name)}: {', '.join(number(item) for item in value[:MOST_ITEMS])}{more}.")]
+        return [html.paragraph(f"{heading}: {', '.join(number(item) for item in value[:MOST_ITEMS])}{more}.")]
     if all(isinstance(item, Mapping) for item in value):
-        return [_long(title(name), len(value), _records(name, value))]
+        return [_long(heading, len(value), _records(heading, value))]
     if all(isinstance(item, list) and all(is_plain(cell) for cell in item) for item in value):
         widest = max(len(item) for item in value)
         if widest <= MOST_COLUMNS:
             rows = [[number(cell) for cell in [*item, *[""] * (widest - len(item))]] for item in value[:MOST_ROWS]]
             headers = [str(position) for position in range(1, widest + 1)]
-            return [_long(title(name), len(value), html.table(title(name), headers, rows, tuple(range(widest))))]
-    return [html.paragraph(f"{title(name)}: {len(value)} entries, see the result file.")]
+            return [_long(heading, len(value), html.table(heading, headers, rows, tuple(range(widest))))]
+    return [html.paragraph(f"{heading}: {len(value)} entries, see the result file.")]
 
 
-def _records(name: str, value: list[Mapping[str, Any]]) -> str:
+def _records(heading: str, value: list[Mapping[str, Any]]) -> str:
     fields = list(dict.fromkeys(str(key) for item in value for key in item))[:MOST_COLUMNS]
     rows = [[_cell(item.get(field)) for field in fields] for item in value[:MOST_ROWS]]
     numeric = tuple(
@@ -90,7 +88,7 @@ def _records(name: str, value: list[Mapping[str, Any]]) -> str:
         if all(isinstance(item.get(field), int | float) for item in value)
     )
     cut = f" (the first {MOST_ROWS} of {len(value)})" if len(value) > MOST_ROWS else ""
-    return html.table(title(name) + cut, [title(field) for field in fields], rows, numeric)
+    return html.table(heading + cut, [word(field) for field in fields], rows, numeric)
 
 
 def _cell(value: Any) -> str:

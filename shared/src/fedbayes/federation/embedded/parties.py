@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...bayes.encoding import nearest
 from ..errors import ArgumentError
 from ..policy import PREFIX, Policy
 from .given import check_frame, with_texts
@@ -98,8 +99,12 @@ def limits_of(policies: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -
             for key, value in merged.items()
             if value is not None
         }
-        if set(limits[name]) - {PREFIX + field.upper() for field in Policy.__slots__}:
-            raise ArgumentError(f"policies of '{name}' hold an unknown limit; known are: {', '.join(Policy.__slots__)}")
+        strange = set(limits[name]) - {PREFIX + field.upper() for field in Policy.__slots__}
+        if strange:
+            limit = min(strange).removeprefix(PREFIX).lower()[:60]
+            raise ArgumentError(
+                f"policies of '{name}': '{limit}' is no limit{nearest(limit, Policy.__slots__)}; known are: {', '.join(Policy.__slots__)}"
+            )
     return limits
 
 

@@ -18,6 +18,10 @@ FEW_VALUES = 10
 """A column of at most this many different values is a code: its products are counts."""
 DOMINANCE = 0.02
 """The records beside the largest ones (one less than the minimum count) hold at least this part of the sum of absolute values."""
+REMEDY = (
+    "`recode` what stands for a missing value to a number in the dictionary, not under `missing` ({-9: 0} adds nothing to the product), "
+    "or fill in empty cells, or leave these records out, in the file"
+)
 Values = npt.NDArray[np.float64]
 
 
@@ -35,12 +39,14 @@ def product_of(columns: Sequence[Any], names: Sequence[str]) -> Values:
         try:
             numbers = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
-            raise DataProblem(f"column '{name}' holds text; scalar products take numbers") from None
+            raise DataProblem(f"column '{name}' holds text; scalar products take numbers: {REMEDY}") from None
         complete &= bool(np.isfinite(numbers).all())
         with np.errstate(over="ignore", invalid="ignore"):
             product = product * numbers
     if not complete:
-        raise DataProblem(f"columns {', '.join(names)} have missing values; fill them in or drop the rows")
+        raise DataProblem(
+            f"columns {', '.join(names)} have missing values; scalar products take records without gaps: {REMEDY}"
+        )
     if not np.isfinite(product).all():
         raise DataProblem(f"columns {', '.join(names)}: their product is too large; give them in larger units")
     return product

@@ -1,0 +1,47 @@
+"""The question of a report: its dictionary, its domain and names of columns."""
+
+import re
+from html import unescape
+
+import pytest
+
+from fedbayes.client.pages.report import render
+
+BARE = {"model": {"something": 1}, "privacy": {}, "federation": {}, "diagnostics": {}, "warnings": []}
+
+
+def test_a_report_shows_the_dictionary_as_one_table_and_names_of_columns_as_they_are():
+    study = {
+        "missing": [""],
+        "columns": {
+            "age": {"type": "integer", "bounds": [18, 95], "unit": "years", "bins": [40, 65]},
+            "sex": {
+                "type": "category",
+                "categories": {"F": "female", "M": "male"},
+                "reference": "F",
+                "label": "Sex at birth",
+            },
+        },
+        "subset": "age >= 18",
+    }
+    arguments = {"dictionary": study, "domain": {"smoker": {"categories": [0, 1]}}, "records": [{"bmi": 20.5}]}
+    content = {
+        **BARE,
+        "provenance": {"algorithm": "a", "function": "fit", "arguments": arguments},
+        "diagnostics": {"columns": {"lab": ["bmi"], "clinic": ["age"]}},
+    }
+    page = render(content, "A study")
+    text = re.sub(r"(<[^>]*>|\s)+", " ", unescape(page))
+    assert "age integer 18 to 95 years Bins: 40, 65 " in text
+    assert "sex (Sex at birth) category F = female, M = male Reference: F " in text
+    assert 'Missing "" Subset age >= 18 ' in text
+    assert "smoker 0, 1 " in text
+    assert "lab: bmi. clinic: age. " in text
+    assert " bmi 20.5 " in text
+
+
+@pytest.mark.parametrize("content", ["s.yaml", 3, [1], {"columns": []}, {"columns": {"x": 1}}, {"columns": {"x": {}}}])
+def test_a_report_survives_a_malformed_dictionary(content):
+    provenance = {"algorithm": "a", "function": "fit", "arguments": {"dictionary": content, "domain": content}}
+    page = render({**BARE, "provenance": provenance}, "Malformed")
+    assert "Question" in page
