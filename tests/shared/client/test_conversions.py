@@ -192,3 +192,24 @@ def test_a_classifier_predicts_its_own_classes(labels, tmp_path):
     predicted = classifier.predict(frame)
     assert set(predicted.tolist()) <= set(labels)
     assert [str(value) for value in predicted] == result.predict(frame)["prediction"].tolist()
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_numbers_of_any_dtype_are_binned_alike(gap, tmp_path):
+    bins = ["below 2", "[2, 5)", "5 or more"]
+    network = BayesianNetwork(
+        {"size": tuple(bins), "kind": ("a", "b")},
+        {"size": ("kind",), "kind": ()},
+        {"size": np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]), "kind": np.array([0.4, 0.6])},
+    )
+    model = {**network.to_dict(), "label": "kind"}
+    model["nodes"]["size"]["cuts"] = [2.0, 5.0]
+    result = loaded(model, tmp_path)
+    plain = pd.DataFrame({"size": [-1.0, 2.0, 4.9, np.nan if gap else 5.0, 99.0]})
+    meant = [bins[0], bins[1], bins[1], None if gap else bins[2], bins[2]]
+    expected = [enumerated(network, {"size": state, "kind": None}, "kind") for state in meant]
+    texts = plain.astype(str).astype(object).where(plain.notna(), None)
+    for frame in (plain, plain.astype(object), plain.astype(object).where(plain.notna(), None), texts):
+        np.testing.assert_allclose(result.predict(frame)[["P(a)", "P(b)"]], expected)
+    np.testing.assert_allclose(result.predict(plain.convert_dtypes())[["P(a)", "P(b)"]], expected)
+    np.testing.assert_allclose(result.to_sklearn().predict_proba(plain.astype(object)), expected)

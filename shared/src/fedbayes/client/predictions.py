@@ -139,13 +139,13 @@ def _states(node: Mapping[str, Any], column: pd.Series[Any]) -> list[Any]:
     import pandas as pd
 
     states, cuts = list(node["states"]), node.get("cuts")
-    values: list[Any] = column.tolist()
-    if cuts is not None and pd.api.types.is_numeric_dtype(column):
-        bins = np.searchsorted(np.asarray(cuts, dtype=np.float64), column.to_numpy(dtype=np.float64), side="right")
-        values = [None if missing else states[code] for code, missing in zip(bins, column.isna(), strict=True)]
-    else:
-        state_keys = {canonical_text(state) for state in states}
-        values = [value if canonical_text(value) in state_keys else None for value in values]
+    state_keys = {canonical_text(state) for state in states}
+    values: list[Any] = [value if canonical_text(value) in state_keys else None for value in column.tolist()]
+    if cuts is not None:  # numbers of any dtype, as coverage counts them; what is no number may be the name of a bin
+        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        bins = np.searchsorted(np.asarray(cuts, dtype=np.float64), numbers, side="right")
+        coded = zip(values, bins, np.isnan(numbers), strict=True)
+        values = [value if missing else states[code] for value, code, missing in coded]
     return [MISSING_STATE if MISSING_STATE in states and pd.isna(value) else value for value in values]
 
 
