@@ -49,12 +49,12 @@ class Question:
         return "-".join((self.method, last, *(str(value) for value in arguments.values() if isinstance(value, str))))
 
 
-def fits(method: str, *after: str, linked: bool = False, **arguments: Any) -> list[Question]:
-    """Return a fit, and what is asked about its model."""
-    fit = ("fit", arguments)
+def fits(method: str, *after: str, linked: bool = False, about: str | None = None, **arguments: Any) -> list[Question]:
+    """Return a fit, and what is asked about its model; `about`: the label that is asked about."""
+    fit, label = ("fit", arguments), {} if about is None else {"label": about}
     return [
         Question(method, (fit,), linked),
-        *(Question(method, (fit, (name, {"model": {"$model": 0}})), linked) for name in after),
+        *(Question(method, (fit, (name, {"model": {"$model": 0}, **label})), linked) for name in after),
     ]
 
 
@@ -69,8 +69,16 @@ QUESTIONS = [
     *fits("vertibayes", split="horizontal", columns=["age", "sex", "dx"], bins={"age": [30, 60]}),
     *fits("verticox", "evaluate", **COX, split="horizontal"),
     Question("vertibayes", (("describe", {"columns": ["age", "dx"]}),), linked=True),
-    *fits("vertibayes", "evaluate", linked=True, columns=["age", "sex", "dx"], bins={"age": [30, 60]}, id_column="id"),
-    *fits("verticox", linked=True, **COX, id_column="id"),
+    *fits(
+        "vertibayes",
+        "evaluate",
+        linked=True,
+        about="dx",
+        columns=["age", "sex", "dx"],
+        bins={"age": [30, 60]},
+        id_column="id",
+    ),
+    *fits("verticox", linked=True, **{**COX, "features": ["age", "sex"]}, id_column="id"),
     *(
         Question("scalar_product", ((name, {**arguments, "id_column": "id"}),), linked=True)
         for name, arguments in (
@@ -102,9 +110,9 @@ VALUES = {"age": ("50", "20"), "time": ("7", "12"), "event": ("0", "1"), "sex": 
 
 
 def tables(linked: bool) -> list[dict[str, Any]]:
-    """Return three stations with all columns, or two with some of each and the same records, and two without data."""
+    """Return three stations with all columns, or three with some of each and the same records, and two without data."""
     found: list[dict[str, Any]] = []
-    for place, name in enumerate("abcd" if linked else "abc"):
+    for place, name in enumerate("abcde" if linked else "abc"):
         draw = np.random.default_rng(0 if linked else place)
         columns = {
             "id": [f"{'' if linked else name}{row}" for row in range(ROWS)],
@@ -114,18 +122,28 @@ def tables(linked: bool) -> list[dict[str, Any]]:
             "sex": [str(value) for value in draw.choice(["m", "f"], ROWS)],
             "dx": [str(value) for value in draw.choice(["hiv", "flu"], ROWS)],
         }
-        held = {"a": ["id", "age", "sex"], "b": ["id", "time", "event", "dx"]}.get(name, []) if linked else columns
+        held = (
+            {"a": ["id", "age"], "b": ["id", "time", "event", "dx"], "d": ["id", "sex"]}.get(name, [])
+            if linked
+            else columns
+        )
         found.append({"name": name, "columns": {column: columns[column] for column in held} or None, "policy": {}})
     return found
+
+
+def plain(question: Question) -> Case:
+    """Return a question on tables that are at no edge."""
+    steps: list[list[Any]] = [[name, dict(arguments)] for name, arguments in question.steps]
+    case = Case(question.method, steps[-1][0], tables(question.linked), "c", steps)
+    case.facts = {"dictionary": {"columns": COLUMNS}, "gives": []}
+    return case
 
 
 def edge(question: Question, column: str, kind: str, everywhere: bool) -> tuple[Case, Case]:
     """Return two neighbours at an edge: they differ in one cell, of a column that is alike in all rows of the first station, or of all."""
     words = dict(zip(("own", "other"), VALUES[column], strict=True))
     others, own = (words.get(str(word), word) for word in EDGES[kind])
-    steps: list[list[Any]] = [[name, dict(arguments)] for name, arguments in question.steps]
-    case = Case(question.method, steps[-1][0], tables(question.linked), "c", steps)
-    case.facts = {"dictionary": {"columns": COLUMNS}, "gives": []}
+    case = plain(question)
     holders = [entry["columns"] for entry in case.organizations if column in (entry["columns"] or ())]
     for columns in holders if everywhere else holders[:1]:
         columns[column] = [others] * ROWS
@@ -164,6 +182,13 @@ def cases() -> list[Any]:
                 pytest.param(question, column, kind, everywhere, place % 4 < 2, id=f"{question}-{column}-{kind}")
             )
     return found
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=str)
+def test_each_question_is_answered_where_nothing_is_at_an_edge(question: Question) -> None:
+    assert [one.error for one in kit.record(kit.made_private(plain(question), 1.0, 1e-6))] == [None] * len(
+        question.steps
+    )
 
 
 @pytest.mark.few(6)

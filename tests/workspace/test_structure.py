@@ -61,7 +61,6 @@ LONGER = {
     "algorithms/verticox/src/v6_verticox/horizontal/fitting.py",
     "algorithms/verticox/src/v6_verticox/rounds/setup.py",
     "algorithms/verticox/src/v6_verticox/rounds/surface.py",
-    "algorithms/verticox/src/v6_verticox/shares/newton_step.py",
     "algorithms/verticox/src/v6_verticox/shares/program.py",
     "algorithms/verticox/src/v6_verticox/stations/private.py",
     "shared/src/fedbayes/client/commands/app.py",

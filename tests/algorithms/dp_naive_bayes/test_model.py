@@ -14,7 +14,7 @@ from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation.horizontal import Columns, CountNoise, check_bins
 from v6_dp_naive_bayes import gossip, robust
-from v6_dp_naive_bayes.model import EXACT_UNITS, UNITS, Plan, add, finalise, merge, plan_of, settled, summarise
+from v6_dp_naive_bayes.model import EXACT_UNITS, UNITS, Plan, add, finalise, plan_of, settled, summarise
 
 DOMAIN = {
     "smoker": {"categories": ["no", "yes"]},
@@ -38,7 +38,7 @@ def test_summing_stations_is_fitting_the_pool(tables, pooled, statistics):
     plan = make_plan(statistics)
     summed = np.zeros(sum(plan.sizes), dtype=np.int64)
     for table in tables.values():
-        summed = merge(summed, vector(plan, table))
+        summed += vector(plan, table)
     ours = finalise(plan, summed, len(tables))
     schema = plan.columns.schema
     reference = fit_model(schema, "class", schema.encode(pooled), statistics, 10)
@@ -190,7 +190,7 @@ def test_exact_variances_are_right_where_a_column_fills_little_of_its_bounds():
     plan = Plan(columns, check_bins(columns, 10), "gaussian", "bounds", CountNoise(), 1.0)
     rng = np.random.default_rng(2)
     table = pd.DataFrame({"income": rng.normal(2e4, 1e3, 500), "class": rng.choice(["low", "high"], 500)})
-    summed = merge(vector(plan, table[:200]), vector(plan, table[200:]))
+    summed = vector(plan, table[:200]) + vector(plan, table[200:])
     means, variances = finalise(plan, summed, 2).features["income"].moments()
     known = table.groupby("class")["income"]
     np.testing.assert_allclose(means, [known.mean()[name] for name in ("low", "high")], rtol=1e-8)

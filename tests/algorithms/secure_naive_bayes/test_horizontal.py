@@ -1,6 +1,7 @@
 """HDPNB through the embedded federation: parity with pooled, privacy, membership, refusals."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedbayes.bayes.counting import fit_model
@@ -14,6 +15,24 @@ from .conftest import DOMAIN
 
 STATIONS = ["p", "q", "r", "s"]
 TASK = {"label": "kind", "domain": DOMAIN, "bins": 5, "modulus_bits": 2048, "organizations": STATIONS}
+
+
+def test_after_a_join_and_a_leave_the_counts_are_those_of_the_members(horizontal, table):
+    start = horizontal.run("secure_naive_bayes", "fit", {**TASK, "noise": "none", "organizations": STATIONS[:3]})
+    joined = horizontal.run(
+        "secure_naive_bayes", "join", {"membership": start["membership"], "modulus_bits": 2048, "organization": "s"}
+    )
+    asked = {"membership": joined["membership"], "modulus_bits": 2048, "organization": "q"}
+    left = horizontal.run("secure_naive_bayes", "leave", asked)["membership"]
+    asked = {**TASK, "noise": "none", "membership": left, "organizations": ["s", "p", "r"]}
+    fitted = horizontal.run("secure_naive_bayes", "fit", asked)["model"]
+    members = table[np.arange(len(table)) % 4 != 1]  # the second of four stations left
+    assert fitted["class_counts"] == members["kind"].value_counts()[["a", "b"]].tolist()
+    for name, states in (("color", ["red", "green", "blue"]), ("shape", ["round", "square"])):
+        known = pd.crosstab(members["kind"], members[name]).loc[["a", "b"], states]
+        assert np.array_equal(fitted["features"][name]["counts"], known)
+    codes = np.minimum(members["size"] // 2, 4)  # five bins of [0, 10]
+    assert np.array_equal(fitted["features"]["size"]["counts"], pd.crosstab(members["kind"], codes))
 
 
 def pooled(table):

@@ -18,8 +18,8 @@ from v6_verticox.cox.tails import Tails, reach
 from v6_verticox.messages.names import START, Name
 from v6_verticox.messages.private import Stage
 from v6_verticox.rounds.points import Gradient
-from v6_verticox.shares.newton_step import FEATURE_BITS, LINE_BITS, Layout
-from v6_verticox.shares.newton_step import beside as beside_step
+from v6_verticox.shares.layout import FEATURE_BITS, LINE_BITS, Layout
+from v6_verticox.shares.layout import beside as beside_step
 from v6_verticox.shares.program import (
     CORRECTING,
     Program,

@@ -8,7 +8,7 @@ from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.mpc.wide import Wide
 from v6_verticox.cox import likelihood
 from v6_verticox.cox.outcome import checked
-from v6_verticox.shares.newton_step import Layout
+from v6_verticox.shares.layout import Layout
 from v6_verticox.shares.sorting import OutcomeHolder, as_places
 from v6_verticox.shares.ties import corrected, corrected_back
 from v6_verticox.stations.columns import design, survival

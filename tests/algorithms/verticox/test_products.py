@@ -15,7 +15,7 @@ from fedbayes.client.predictions import by_cox
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, ThresholdError
 from fedbayes.federation.rounds import Federation
 from v6_verticox.shares import products as shared
-from v6_verticox.shares.newton_step import Layout
+from v6_verticox.shares.layout import Layout
 
 ROWS = 400
 OUTCOME = {"time": "time", "event": "event", "id_column": "id"}

@@ -12,7 +12,7 @@ from .cases import Case, Difference, Outcome, close, judge, same
 from .records import check_states, expected_cuts, place_of, roles, unknown_columns
 from .rows import HUGE_EPSILON, limits
 from .scalar_product import _who
-from .states import drawn_states, is_covered, is_private, state_refusals
+from .states import cut_in_study, drawn_states, few_beside, is_covered, is_private, state_refusals
 from .tables import horizontal, joined, population, stacked, vertical
 
 ALGORITHM = "vertibayes"
@@ -133,7 +133,7 @@ def check_horizontal(case: Case, outcome: Outcome) -> None:
         compare_network(case, arguments, result, records)
 
     private = is_private(case)
-    few = not is_covered(case) and _cut_anywhere(arguments, case.stations(), case.limit("minimum_count", 5))
+    few = not is_covered(case) and _cut_anywhere(case)
     unknown = [] if private else _nothing_known(case, names)
     may = [("ThresholdError", "cut points leave a few records of a station on a side")] if few else []
     cut = [("ArgumentError", "rows are not cut into folds")] * (arguments.get("validation") == "svdg")
@@ -163,17 +163,17 @@ def _nothing_known(case: Case, names: list[str]) -> list[tuple[str, str]]:
     ]
 
 
-def _cut_anywhere(arguments: dict[str, Any], stations: dict[str, Any], minimum: int) -> bool:
+def _cut_anywhere(case: Case) -> bool:
     """Whether public cut points part a few records from the others of one station."""
+    arguments = case.arguments
     for name, rule in arguments.get("bins", {}).items():
         cuts = np.array(expected_cuts(rule, [], arguments["domain"][name]["bounds"], 0))
-        for columns in stations.values():
+        for columns in case.stations().values():
             values = np.array([float(cell) for cell in columns[name] if cell is not None])
-            sizes = np.bincount(np.searchsorted(cuts, values, side="right"), minlength=len(cuts) + 1)
-            below = np.cumsum(sizes)[:-1]
-            if any(0 < size < minimum for size in (*sizes, *below, *(len(values) - below))):
+            if few_beside(np.searchsorted(cuts, values, side="right"), len(cuts), case):
                 return True
-    return False
+    stations = case.stations().values()
+    return any(cut_in_study(case, name, columns[name]) for columns in stations for name in arguments["columns"])
 
 
 def check_fit(case: Case, outcome: Outcome) -> None:

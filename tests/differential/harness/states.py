@@ -105,8 +105,28 @@ def _is_public(case: Case, column: str) -> bool:
     return bool(entry) or isinstance(rule, list)
 
 
+def cut_in_study(case: Case, column: str, cells: list[Any]) -> bool:
+    """Return whether the dictionary cuts a column from a number, and leaves an interval or a side with a few of a station's records."""
+    entry = case.facts.get("dictionary", {}).get("columns", {}).get(column, {})
+    if "cut" not in entry:
+        return False
+    places = [place_of(cell, entry["categories"], None) for cell in cells if cell is not None]
+    return few_beside(
+        np.array([place for place in places if place is not None], dtype=int), len(entry["cut"]["at"]), case
+    )
+
+
+def few_beside(intervals: Any, cuts: int, case: Case) -> bool:
+    """Return whether an interval, or a side of a cut point, has a few records; `intervals`: the number of each record's."""
+    sizes = np.bincount(intervals, minlength=cuts + 1)
+    below = np.cumsum(sizes)[:-1]
+    return few([*sizes, *below, *(len(intervals) - below)], case)
+
+
 def _cut_around(case: Case, column: str, cells: list[Any]) -> bool:
     """Return whether given cut points, or equal widths of given bounds, leave a bin or a side with a few of its owner's records."""
+    if cut_in_study(case, column, cells):
+        return True
     entry, rule = entry_of(case, column)
     values = [number(cell) for cell in cells if cell is not None]
     if "categories" in entry or None in values or not values:
@@ -115,9 +135,7 @@ def _cut_around(case: Case, column: str, cells: list[Any]) -> bool:
         return False
     cuts = expected_cuts(rule, values, entry.get("bounds"), len(cells)) or []
     bins = [sum(cut <= value for cut in cuts) for value in values if value is not None]
-    sizes = np.bincount(bins, minlength=len(cuts) + 1)
-    below = np.cumsum(sizes)[:-1]
-    return few([*sizes, *below, *(len(bins) - below)], case)
+    return few_beside(np.array(bins, dtype=int), len(cuts), case)
 
 
 def known(case: Case, records: dict[str, dict[str, Any]], axes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

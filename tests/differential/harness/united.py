@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from .cases import Case
 from .records import Refusals
 from .rows import LABEL
+from .states import cut_in_study, few_beside
 from .tables import IDENTIFIERS, STATION_NAMES, identifiers
 
 Record = dict[str, str | None]
@@ -110,7 +111,6 @@ def refusals(case: Case, arguments: dict[str, Any]) -> Refusals:
     there = {name for columns in case.stations().values() for name in columns}
     gone = sorted({*(arguments.get("features") or [])} - there)
     found: Refusals = [("ArgumentError", f"nobody has {gone[0]!r}")] if gone else []
-    minimum = max(case.limit("minimum_count", 5), 1)
     for columns in case.stations().values():
         for name, cells in columns.items():
             present = [cell for cell in cells if cell is not None]
@@ -119,10 +119,8 @@ def refusals(case: Case, arguments: dict[str, Any]) -> Refusals:
             cuts = (arguments.get("bins") or {}).get(name)
             if cuts:
                 places = np.array([sum(cut <= float(cell) for cut in cuts) for cell in present], dtype=int)
-                sizes = np.bincount(places, minlength=len(cuts) + 1)
-                below = np.cumsum(sizes)[:-1]
-                if any(0 < size < minimum for size in [*sizes, *below, *(len(present) - below)]):
-                    found.append(("ThresholdError", f"the cut points of {name!r} leave few records on a side"))
+            if cut_in_study(case, name, cells) or (cuts and few_beside(places, len(cuts), case)):
+                found.append(("ThresholdError", f"the cut points of {name!r} leave few records on a side"))
     labels = {record[LABEL] for record in union(case).values()} - {None}
     if len(labels) < 2:
         found += [(kind, "one class") for kind in ("DataProblem", "ArgumentError", "ThresholdError")]

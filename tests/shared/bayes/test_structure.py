@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fedbayes.bayes import scores
 from fedbayes.bayes.graph import topological_order
 from fedbayes.bayes.hill_climb import hill_climb
-from fedbayes.bayes.structure import SearchSpace, better, information_order, k2, with_counts
+from fedbayes.bayes.structure import SearchSpace, better, information_order, k2, mutual_information, with_counts
 from fedbayes.bayes.tables import PooledTables, TableCache, count
 
 
@@ -203,3 +203,9 @@ def test_given_structure_and_missing_codes() -> None:
     assert found.batches == 1
     with pytest.raises(ValueError, match="outside the states"):
         count([np.array([5])], [2])
+
+
+@pytest.mark.parametrize("table", [[[40, -3], [-5, 2]], [[-30, 4], [1, 3]], [[-1, -2], [-3, 0]]])
+def test_what_noise_made_negative_tells_nothing_of_two_columns(table):
+    counted = np.maximum(table, 0)
+    assert mutual_information(np.array(table)) == mutual_information(counted) >= 0

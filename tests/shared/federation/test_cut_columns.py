@@ -129,3 +129,22 @@ def test_a_node_that_remembers_nothing_answers_no_cuts(monkeypatch, algorithm, f
         run_mocked(algorithm, function, [*frames(), NO_DATA], **given)
     private = run_mocked(algorithm, function, [*frames(), NO_DATA], **given, epsilon=1.0)
     assert private["privacy"]["differentially_private"]
+
+
+ALONE = [
+    ("scalar_product", "contingency", {"columns": ["group", "ill"]}),
+    ("vertibayes", "fit", {"columns": ["group", "ill"], "structure": [["group", "ill"]]}),
+    ("bayesian_ensemble", "fit", {"label": "ill", "features": ["group"]}),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "function", "arguments"), ALONE, ids=lambda one: str(one)[:20])
+def test_a_cut_beside_one_person_is_refused_by_the_owner(nodes, algorithm, function, arguments):
+    with nodes() as federation:
+        asked = {"id_column": "id", **arguments}
+        for point in (20.5, 139):
+            with pytest.raises(ThresholdError, match="dictionary: the cut points of column 'group'"):
+                federation.run(algorithm, function, {**asked, "dictionary": study("group", point)})
+            if algorithm != "bayesian_ensemble":
+                federation.run(algorithm, function, {**asked, "dictionary": study("group", point), "epsilon": 1.0})
+        federation.run(algorithm, function, {**asked, "dictionary": study("group", 80)})

@@ -1,5 +1,6 @@
 """What a station of vertically split records refuses, whoever asks: second openings, absurd sizes, states found in data under an epsilon."""
 
+import contextlib
 import time
 import tracemalloc
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from one_process import OneProcess
 
 from fedbayes.bayes.balance import balanced
+from fedbayes.bayes.dictionary_entry import Cut
 from fedbayes.federation import errors
 from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.contrasts import Contrasts
@@ -260,9 +262,31 @@ def test_states_that_are_public_are_those_of_the_owner():
 def test_cut_points_around_a_few_records_are_refused_at_their_owner(cuts):
     states, codes = resolve("age", pd.Series(np.arange(100.0)), None, {"age": cuts}, True)
     with pytest.raises(errors.ThresholdError, match="cut points of column 'age'"):
-        check_bins_hold(states, codes, 5)
+        check_bins_hold(states, codes, 5, {})
     for fine in ([50.0], [-3.0, 50.0, 200.0], [5.0, 95.0]):
-        check_bins_hold(*resolve("age", pd.Series(np.arange(100.0)), None, {"age": fine}, True), 5)
+        check_bins_hold(*resolve("age", pd.Series(np.arange(100.0)), None, {"age": fine}, True), 5, {})
+
+
+def test_cuts_of_a_dictionary_are_held_to_the_same():
+    """Whatever the order of the categories is, and for categories that nobody gave too."""
+    groups = ("young", "middle", "old")
+    for at, refused in [
+        ((44.5, 45.5), True),
+        ((0.5, 50.0), True),
+        ((50.0, 98.5), True),
+        ((5.0, 95.0), False),
+        ((-3.0, 50.0), False),
+    ]:
+        column = pd.Series([groups[sum(age >= point for point in at)] for age in range(100)], dtype=object)
+        for entry in (None, {"categories": ["old", "young", "middle"]}):
+            resolved = resolve("group", column, entry, None, True)
+            check_bins_hold(*resolved, 5, {})
+            with (
+                pytest.raises(errors.ThresholdError, match="dictionary: the cut")
+                if refused
+                else contextlib.nullcontext()
+            ):
+                check_bins_hold(*resolved, 5, {"group": Cut("age", at, groups)})
 
 
 def test_another_value_of_one_record_changes_two_cells_of_every_table():

@@ -69,7 +69,8 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     if not own:
         raise ArgumentError("features: this station has none of these columns; leave it out or name its columns")
     frame = station.data(columns=[request.label, *own], domain=request.domain)
-    variables, codes = encoded(frame, [request.label, *own], request.domain, request.bins, station.policy.minimum_count)
+    least, cut = station.policy.minimum_count, station.cut
+    variables, codes = encoded(frame, [request.label, *own], request.domain, request.bins, least, cut)
     learning = Learning(**{**request.learning, "structure": _structure(request.learning["structure"])})
     part = learned_alone(learning, request.label, own, variables, codes)
     if part.rows < station.policy.minimum_rows:

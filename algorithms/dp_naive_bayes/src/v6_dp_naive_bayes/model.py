@@ -1,6 +1,6 @@
-"""The method without a federation: ``finalise(plan, merge(summarise(a), summarise(b)), stations)``.
+"""The method without a federation: ``finalise(plan, vector of summarise(a) + vector of summarise(b), stations)``.
 
-``summarise`` is Algorithm 1 before its noise, ``merge`` and ``finalise`` are Algorithm 2, and :func:`add` is
+``summarise`` is Algorithm 1 before its noise, the sum of vectors and ``finalise`` are Algorithm 2, and :func:`add` is
 Algorithm 3: because the model keeps the released statistics themselves, an update is a sum, in any order.
 
 References
@@ -184,11 +184,6 @@ def _moments(
     return np.concatenate([totals, absent]).astype(np.int64), sums.astype(np.int64)
 
 
-def merge(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-    """Add two stations' vectors (Algorithm 2, the sums of its lines 2 to 8)."""
-    return np.asarray(first + second)
-
-
 def finalise(plan: Plan, vector: NDArray[Any], stations: int) -> NaiveBayes:
     """Return the model of a summed vector (Algorithm 2).
 
@@ -294,6 +289,9 @@ def plan_of(model: NaiveBayes, noise: CountNoise, outside: str, unit: Unit = ROW
             bins[name] = feature.edges.tolist()
         if isinstance(feature, (CategoricalTables, Histogram)):
             pseudocount = feature.pseudocount
+    groups = model.provenance.get("groups", {})
+    if not isinstance(groups, Mapping) or any(type(size) is not int for size in groups.values()):
+        raise ValueError("its provenance.groups must name features with whole numbers; give the model as it was made")
     statistics = "gaussian" if gaussian or model.provenance.get("statistics") == "gaussian" else "histogram"
     columns = Columns(model.label, list(model.features), model.schema.to_domain(), outside, unit)
-    return Plan(columns, bins, statistics, "bounds", noise, pseudocount)
+    return Plan(columns, bins, statistics, "bounds", noise, pseudocount, dict(groups))

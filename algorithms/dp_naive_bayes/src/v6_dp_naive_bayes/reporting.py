@@ -33,6 +33,7 @@ def fit_result(
         "aggregation": aggregation,
         "statistics": plan.statistics,
         "releases": [_release(federation, plan, stations)],
+        **({"groups": dict(plan.groups)} if plan.groups else {}),
     }
     result = _result(federation, replace(model, provenance=provenance), plan, stations, aggregation)
     if left:

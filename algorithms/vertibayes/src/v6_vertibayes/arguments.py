@@ -173,7 +173,7 @@ class Fit(Split):
         used_when=when("validation", "public"),
     )
     equivalent_sample_size: float = argument(
-        number(above=0, high=1e6), "Of the score bdeu.", 10.0, used_when=when("score", "bdeu"), unit="records"
+        number(low=1e-6, high=1e6), "Of the score bdeu.", 10.0, used_when=when("score", "bdeu"), unit="records"
     )
 
     def check_together(self) -> None:

@@ -83,6 +83,13 @@ class NaiveBayes:
         return self.schema[self.label].categories or ()
 
     @property
+    def class_array(self) -> NDArray[Any]:
+        """The same, shape (classes,): texts beside numbers or truth values stay what they are."""
+        classes = np.array(self.classes)
+        mixed = classes.dtype.kind == "U" and not all(isinstance(one, str) for one in self.classes)
+        return np.array(self.classes, dtype=object) if mixed else classes
+
+    @property
     def positive_counts(self) -> NDArray[np.float64]:
         """Class counts after removing what noise made impossible: at least half a row, or the noise itself."""
         return np.maximum(self.class_counts, max(SMALLEST_COUNT, self.class_noise))
@@ -134,10 +141,7 @@ class NaiveBayes:
 
     def predict(self, frame: Any, outside: Outside = "clip") -> NDArray[Any]:
         """Return the most probable class of each row, as the domain writes it; shape (n,)."""
-        classes = np.array(self.classes)
-        if classes.dtype.kind in "US" and not all(isinstance(c, str) for c in self.classes):
-            classes = np.array(self.classes, dtype=object)
-        return np.asarray(classes[self.predict_codes(frame, outside)])
+        return np.asarray(self.class_array[self.predict_codes(frame, outside)])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain JSON; :meth:`from_dict` gives back exactly the same numbers."""

@@ -66,7 +66,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _adopt(self, model: NaiveBayes) -> None:
         self.model_ = model
-        self.classes_ = np.array(model.classes)
+        self.classes_ = model.class_array
         self.feature_names_in_ = np.array(list(model.features), dtype=object)
         self.n_features_in_ = len(model.features)
 

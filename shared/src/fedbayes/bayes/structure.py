@@ -231,11 +231,12 @@ def information_order(cache: TableCache, space: SearchSpace) -> tuple[str, ...]:
 
 
 def mutual_information(counts: Counts) -> float:
-    """Return the mutual information in nats of the two axes of a table."""
-    total = counts.sum()
+    """Return the mutual information in nats of the two axes of a table; cells that noise made negative count as 0, as in scores."""
+    table = np.maximum(counts, 0)
+    total = table.sum()
     if total == 0:
         return 0.0
-    joint = counts / total
+    joint = table / total
     product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
     seen = joint > 0
     return float((joint[seen] * np.log(joint[seen] / product[seen])).sum())

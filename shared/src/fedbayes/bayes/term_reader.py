@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -47,8 +48,7 @@ def read_terms(text: object) -> Terms:
     ordered = tuple(sorted(terms, key=len))
     factors: dict[str, Factor] = {}
     for factor in (factor for term in ordered for factor in term):
-        if factors.setdefault(factor.name, factor) != factor:
-            raise _two_ways(factor)
+        _enter(factors, factor)
     splines = [factor.columns[0] for factor in factors.values() if factor.spline is not None]
     if len(set(splines)) < len(splines):  # differences of two could be aimed at single rows
         raise SchemaError("formula: a column has two splines; choose one")
@@ -165,24 +165,42 @@ def _union(*parts: list[Term]) -> list[Term]:
         first = terms.setdefault(frozenset(factor.name for factor in term), term)
         other = set(term) - set(first)
         if other:
-            raise _two_ways(other.pop())
+            raise _two_ways(other.pop(), {factor.name: factor for factor in first})
     if len(terms) > MOST_TERMS:
         raise SchemaError(f"formula: it has more than {MOST_TERMS} terms; leave some out")
     return list(terms.values())
 
 
-def _two_ways(factor: Factor) -> SchemaError:
-    return SchemaError(
-        f"formula: '{factor.name}' is a category in one place, C({factor.name}), and a number in another; write it alike everywhere"
-    )
+def _enter(factors: dict[str, Factor], factor: Factor) -> None:
+    """Add a factor by its name, unless it is there; refuse it where it is there and written otherwise."""
+    if factors.setdefault(factor.name, factor) != factor:
+        raise _two_ways(factor, factors)
+
+
+def _two_ways(factor: Factor, factors: Mapping[str, Factor]) -> SchemaError:
+    """Return the refusal of a factor that stands among these in another way."""
+    name = factor.name
+    if factor.categorical != factors[name].categorical:
+        ways = f"'{name}' is a category in one place, C({name}), and a number in another"
+    else:
+        ways = f"'{name}' has different {'references' if factor.categorical else 'bounds'} in two places"
+    return SchemaError(f"formula: {ways}; write it alike everywhere")
 
 
 def _products(left: list[Term], right: list[Term]) -> list[Term]:
     """Return the product of every two terms; a factor stands in it once."""
-    terms = _union([tuple({f.name: f for f in (*one, *other)}.values()) for one in left for other in right])
+    terms = _union([_product_of(one, other) for one in left for other in right])
     if any(len(term) > MOST_FACTORS for term in terms):
         raise SchemaError(f"formula: a product has more than {MOST_FACTORS} factors; leave some out")
     return terms
+
+
+def _product_of(one: Term, other: Term) -> Term:
+    """Return the product of two terms."""
+    factors: dict[str, Factor] = {}
+    for factor in (*one, *other):
+        _enter(factors, factor)
+    return tuple(factors.values())
 
 
 def _quoted(text: str) -> str:

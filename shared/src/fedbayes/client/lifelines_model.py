@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from .kinds import ConversionError
 from .survival import baselines_of
 
+INTERCEPT = "Intercept"  # a column of that name lifelines drops without a word
 ROWS = 40  # of made-up records, of which nothing stays in the model
 
 
@@ -33,7 +35,7 @@ def convert(model: Mapping[str, Any]) -> Any:
     ImportError
         Without lifelines.
     ConversionError
-        If the model has strata, or no standard errors or baseline.
+        If the model has strata, no standard errors or no baseline, or a feature with a name that lifelines keeps for itself.
     """
     baseline = baselines_of(model).get("")
     names = [str(entry["feature"]) for entry in model["coefficients"]]
@@ -41,6 +43,10 @@ def convert(model: Mapping[str, Any]) -> Any:
     if baseline is None or any(error is None for error in errors) or not names:
         raise ConversionError(
             "to_lifelines() needs a Cox model without strata, with standard errors and a baseline; it has to_frame() and predict()"
+        )
+    if INTERCEPT in names:
+        raise ConversionError(
+            f"to_lifelines(): lifelines leaves a column named '{INTERCEPT}' out; fit with another name, or take predict()"
         )
     fitter, inner = _skeleton(names)
     import pandas as pd
@@ -72,13 +78,18 @@ def _skeleton(names: list[str]) -> tuple[Any, Any]:
         raise ImportError("to_lifelines() needs the package lifelines: pip install lifelines") from None
     rows = max(ROWS, 3 * len(names))
     waves = np.cos(np.outer(np.arange(rows), np.arange(1, len(names) + 1)) * np.sqrt(2.0))
-    time, event = "__time__", "__event__"
+    time, event = (next(name for name in _longer(word) if name not in names) for word in ("__time__", "__event__"))
     frame = pd.DataFrame(waves, columns=names).assign(**{time: np.arange(1.0, rows + 1), event: 1})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitter = CoxPHFitter(penalizer=1.0).fit(frame, time, event)
     fitter.penalizer = fitter._model.penalizer = 0.0
     return fitter, fitter._model
+
+
+def _longer(word: str) -> Iterator[str]:
+    """Return a word, and the same with ever more underscores."""
+    return (word + "_" * more for more in count())
 
 
 def _set_baseline(inner: Any, baseline: Any) -> None:

@@ -121,7 +121,7 @@ class Result(dict[str, Any]):
         return frame_of(self)
 
     def to_sklearn(self, label: str | None = None) -> Any:
-        """Return a fitted scikit-learn classifier.
+        """Return a fitted scikit-learn classifier; it reads tables by the dictionary of the fit, as `predict` does.
 
         Parameters
         ----------
@@ -134,7 +134,9 @@ class Result(dict[str, Any]):
             If the model is no classifier.
         """
         model = self._model_for("to_sklearn")
-        return view_of_result(self).part("classifier")(model, label)
+        from .estimator import of_study
+
+        return of_study(view_of_result(self).part("classifier")(model, label), model, self._dictionary)
 
     def to_pgmpy(self) -> Any:
         """Return the Bayesian network as a pgmpy model; ImportError without pgmpy, ConversionError for other models."""
@@ -179,8 +181,7 @@ class Result(dict[str, Any]):
         model = self._model_for("predict")
         if not hasattr(frame, "columns") or not hasattr(frame, "iloc"):
             raise UsageProblem("predict() takes a pandas data frame with a column for every feature of the model")
-        asked = (self.get("provenance") or {}).get("arguments") or {}
-        table = frame_as_fitted(frame, asked.get("dictionary"), domain_of(model))
+        table = frame_as_fitted(frame, self._dictionary, domain_of(model))
         predictions = predict_table(model, table, label, times)
         for gap in gaps(model, table, label):
             if gap.is_fatal:
@@ -255,6 +256,11 @@ class Result(dict[str, Any]):
         has = ["summary()", "to_frame()", "save()", *(f"{name}()" for name in CONVERSIONS if name in view.conversions)]
         content = "holds no model of a known kind" if view.kind == "other" else f"holds: {view.kind}"
         raise ConversionError(f"{method}() is for {', '.join(kinds)}; this result {content}. It has {', '.join(has)}")
+
+    @property
+    def _dictionary(self) -> Any:
+        """The data dictionary that the task was given, None where it had none."""
+        return ((self.get("provenance") or {}).get("arguments") or {}).get("dictionary")
 
     def _network(self, method: str) -> Any:
         from ..bayes.network import BayesianNetwork

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ..bayes.dictionary import Dictionary
+from ..bayes.dictionary_entry import Cut
 from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
 from . import choosing, dictionaries, node_databases
@@ -42,6 +43,11 @@ class TableReader(Member):
     def dictionary(self) -> Dictionary | None:
         """The study's data dictionary, from the job's first round."""
         return dictionaries.kept(self.memory)
+
+    @property
+    def cut(self) -> Mapping[str, Cut]:
+        """Columns that the study's dictionary cuts from numbers, by name."""
+        return {} if self.dictionary is None else self.dictionary.cut
 
     def use_dictionary(self, content: dict[str, Any] | None) -> None:
         """Keep the dictionary that a job's first round brings for the rounds that follow; see `dictionaries.keep`."""

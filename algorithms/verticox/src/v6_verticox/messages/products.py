@@ -108,3 +108,8 @@ class Product(Message):
             raise ValueError("the plan's product is out of range")
         if not all(abs(centre) <= MOST_CENTRE for centre in self.centres):
             raise ValueError("the plan's product is out of range")
+
+
+def width_of(products: list[Product] | tuple[Product, ...]) -> int:
+    """Return how many columns products have."""
+    return sum(one.width for one in products)

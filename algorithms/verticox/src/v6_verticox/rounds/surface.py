@@ -26,8 +26,8 @@ from ..messages.private import (
 )
 from ..shares.agreed import CHECK, check_bound, layout, places_of, taker, verifier
 from ..shares.complete import NODES, integrated, opened_names
-from ..shares.newton_step import BESIDE
-from ..shares.newton_step import beside as beside_step
+from ..shares.layout import BESIDE
+from ..shares.layout import beside as beside_step
 from ..shares.program import CORRECTING, forms
 from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
 from ..shares.sandwich import SQUARES, kinds

@@ -10,9 +10,10 @@ from fedbayes.federation.errors import MessageError
 from fedbayes.mpc.wide import Wide
 
 from ..messages.names import Input, Name
+from ..messages.products import width_of
 from ..messages.setup import Plan
-from .newton_step import Layout, line_names, presence_name
-from .products import SLANT, column_inputs, point_inputs, width_of
+from .layout import Layout, line_names, presence_name
+from .products import SLANT, column_inputs, point_inputs
 
 CHECK = "check"
 """The name of the sum of zeros that is revealed beside the others."""

@@ -25,7 +25,7 @@ from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, Wire
 
 from ..messages.names import Name
-from .newton_step import MOST_FACTORS, PRESENT, RECIPROCAL_BITS, Get, Layout, presence_name
+from .layout import MOST_FACTORS, PRESENT, RECIPROCAL_BITS, Get, Layout, presence_name
 
 EIGHTHS = 8  # the share of records without a gap is told in eighths, rounded up: enough to start from, and no count
 BLEND_BITS = 20

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -35,11 +34,9 @@ from fedbayes.mpc.wires import Share, Wire
 
 from ..messages.names import Input, Name
 from ..messages.products import CENTRE_UNITS, Product
+from .layout import Get, Layout
 
-if TYPE_CHECKING:
-    from .newton_step import Get, Layout
-
-NUMBER_BITS = 28  # as `newton_step.FEATURE_BITS`
+NUMBER_BITS = 28  # as `layout.FEATURE_BITS`
 SPLIT_BITS = 24  # of v_j - p_j: with the 4 of a centre as many as a number's
 GROWTH_BITS = 40  # of exp(u_j) - 1
 NUMBERS, LEVELS, SPLITS, SUPPORTS = "number", "level", "split", "support"
@@ -61,11 +58,6 @@ def column_inputs(products: list[Product]) -> list[Input]:
 def point_inputs(products: list[Product], step: int, kind: str = GROWTH) -> list[Input]:
     """Return what the side with numbers enters at a point, or (`SLANT`) where the linear predictor is wanted."""
     return [Input(Name(kind, step, part=part), one.numbers, len(one.levels)) for part, one in enumerate(products)]
-
-
-def width_of(products: list[Product] | tuple[Product, ...]) -> int:
-    """Return how many columns products have."""
-    return sum(one.width for one in products)
 
 
 def receive_columns(engine: Engine, layout: Layout, permuted: Mapping[Name, Wide]) -> dict[Name, Wire]:

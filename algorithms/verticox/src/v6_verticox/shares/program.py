@@ -24,8 +24,9 @@ from ..messages.names import START, Name
 from ..messages.private import Stage
 from . import complete, products, sandwich
 from . import newton_step as formulas
-from .newton_step import (
+from .layout import (
     BANDS,
+    BESIDE,
     COLUMNS,
     EVENT,
     EVENTS,
@@ -38,6 +39,9 @@ from .newton_step import (
     STARTS,
     TREND,
     Layout,
+    back_name,
+    entered_names,
+    line_names,
 )
 from .reciprocals import reciprocal_name
 from .ties import TIE_BITS
@@ -190,7 +194,7 @@ class Program:
 
     def _weigh_start(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         if stage.step and isinstance(self.engine, Dealer):  # the outcome holder knows the risks and enters them
-            self.enter(dict.fromkeys(formulas.entered_names(self.layout, stage.step)))
+            self.enter(dict.fromkeys(entered_names(self.layout, stage.step)))
         return Outgoing({Name("y", stage.step): formulas.weighted_features(self.engine, stage.step, self.get)})
 
     def _tied(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
@@ -227,7 +231,7 @@ class Program:
         return {reciprocal_name(stage.step, stage.version, stage.coefficients): share}
 
     def _line(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
-        shape, names = (self.layout.rows, 1), formulas.line_names(self.layout, stage.step)
+        shape, names = (self.layout.rows, 1), line_names(self.layout, stage.step)
         own = [Wire(permuted.get(name), self.engine.random(name, shape), LINE_BITS) for name in names]
         parts = [self.engine.lifted(wire) for wire in own]
         parts += products.lines(self.engine, self.layout, stage.step, permuted, self.get, LINE_BITS)
@@ -248,7 +252,7 @@ class Program:
         if stage.version == 1:  # small ties are not corrected yet, whoever has the corrections already
             at_risk = self.get(Name("risk", 0))
             self.wires[START] = complete.first_reciprocals(self.layout, self.get(EVENT))
-        place, name = stage.step - formulas.BESIDE, f"{stage.label}/blend"
+        place, name = stage.step - BESIDE, f"{stage.label}/blend"
         return Outgoing(self._refined(stage, complete.blended(self.engine, self.layout, name, at_risk, place)))
 
     def _sandwiched(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
@@ -259,7 +263,7 @@ class Program:
         events = self.get(stage.named("reciprocal"))
         share = complete.level(self.engine, self.layout, stage.label, events, self._at_risk(0, 0))
         revealed = {f"level|{stage.step}": share}
-        if stage.step == formulas.BESIDE:
+        if stage.step == BESIDE:
             revealed["expected level"] = complete.expected_level(self.engine, self.layout, self.get(EVENT))
         return Outgoing({}, revealed)
 
@@ -267,13 +271,13 @@ class Program:
         step = stage.step
         opened = self._refined(stage, self._at_risk(step, step))
         if self.layout.band and stage.version == CORRECTING:
-            kind, weighted = ("es", "s") if step >= formulas.BESIDE else ("e", "y")
+            kind, weighted = ("es", "s") if step >= BESIDE else ("e", "y")
             values = self.get(Name(weighted, step))
             opened[Name(kind, step)] = formulas.tie_correction(self.engine, values, self.get)
         again = self.layout.flat and stage.version > CORRECTING
-        if self.layout.band and step < formulas.BESIDE and (stage.version == CORRECTING or again):
+        if self.layout.band and step < BESIDE and (stage.version == CORRECTING or again):
             events = self.get(stage.source).columns([-1])
-            name = formulas.back_name(self.layout, step, stage.version)
+            name = back_name(self.layout, step, stage.version)
             opened[name] = formulas.tie_correction_back(self.engine, events, self.get)
         return Outgoing(opened)
 

@@ -22,7 +22,7 @@ from fedbayes.mpc.wires import Share
 from ..messages.names import Name
 from ..messages.private import Stage
 from . import newton_step as formulas
-from .newton_step import FEATURE_BITS, FEATURES, RECIPROCAL_BITS, RISK_BITS, Get, Layout
+from .layout import FEATURE_BITS, FEATURES, RECIPROCAL_BITS, RISK_BITS, Get, Layout, events_name
 
 Made = tuple[dict[Name, Share], dict[str, Share]]
 SQUARES = "squares"
@@ -45,7 +45,7 @@ def residuals(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
     if layout.band:
         total = total + get(stage.named("turnback"))
     weighed = engine.product(f"{stage.label}/turned risks", [get(Name("w", stage.step)), total])
-    own = engine.product(f"{stage.label}/own", [get(formulas.events_name(layout)), get(FEATURES)])
+    own = engine.product(f"{stage.label}/own", [get(events_name(layout)), get(FEATURES)])
     rest = own - engine.lifted(get(stage.named("v"))) - engine.lifted(get(stage.named("z")))
     more = RISK_BITS + RECIPROCAL_BITS - FEATURE_BITS
     return {stage.named("residual"): weighed + rest.times(1 << more, more)}, {}

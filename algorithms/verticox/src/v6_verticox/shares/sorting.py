@@ -27,12 +27,12 @@ from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import expand_wide
 
 from ..messages.names import START, Name
-from .newton_step import BANDS, EVENTS, FEATURE_BITS, FIRST_HAZARD, RECIPROCAL_BITS, RISK_BITS, TREND, WEIGHTS
+from .layout import BANDS, EVENTS, FEATURE_BITS, FIRST_HAZARD, RECIPROCAL_BITS, RISK_BITS, TREND, WEIGHTS
 from .ties import BLANK, TIE_BITS, Rows, arranged, diagonals
 
 Integers = npt.NDArray[np.intp]
 Vector = npt.NDArray[np.float64]
-LARGEST = 2.0**20  # what the ring holds beside 106 fractional bits (`newton_step.RECIPROCAL_BITS`)
+LARGEST = 2.0**20  # what the ring holds beside 106 fractional bits (`layout.RECIPROCAL_BITS`)
 
 
 def masked_input(key: bytes, name: str, values: Wide) -> Wide:

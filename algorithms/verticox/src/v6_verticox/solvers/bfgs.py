@@ -30,7 +30,7 @@ from ..rounds.lockstep import Alone, alone
 from ..rounds.sealed import sealed_parts
 from ..rounds.setup import Prepared
 from ..rounds.surface import FederatedSurface
-from ..shares.newton_step import FEATURE_BITS
+from ..shares.layout import FEATURE_BITS
 from .newton import FAR
 
 Vector = npt.NDArray[np.float64]

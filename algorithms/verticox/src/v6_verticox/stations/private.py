@@ -22,7 +22,7 @@ from ..messages.private import (
     StageRequest,
 )
 from ..shares.agreed import inputs_of, layout
-from ..shares.newton_step import COLUMNS, FEATURE_BITS, LINE_BITS, STARTS, presence_name
+from ..shares.layout import COLUMNS, FEATURE_BITS, LINE_BITS, STARTS, presence_name
 from ..shares.products import BITS, FEW, GROWTH, SLANT
 from ..shares.program import Program, forms, joined, pack, reorder, scattered
 from ..shares.sorting import as_places, masked_input
@@ -36,7 +36,7 @@ from .setup import ANSWER
 from .telling import mean_of_complete, sealed_for_stations, told_counts
 
 LARGEST_PREDICTOR = 11.0
-"""Of one station: e^11 is 16 bits of the 20 that the ring has for values (`newton_step.RECIPROCAL_BITS`)."""
+"""Of one station: e^11 is 16 bits of the 20 that the ring has for values (`layout.RECIPROCAL_BITS`)."""
 TAU = Name("tau")
 """The permutation, published with the columns."""
 BEFORE_COUNTING = ("features", "gather", "complete")

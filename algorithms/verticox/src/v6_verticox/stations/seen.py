@@ -34,7 +34,7 @@ from ..cox.likelihood import RiskSets, curvature_product, evaluate_predictor
 from ..cox.subspace import maximised
 from ..messages.seen import RESIDUAL_BITS, PredictReply, PredictRequest, ResidualReply, ResidualRequest
 from ..messages.setup import Plan
-from ..shares.newton_step import FEATURE_BITS
+from ..shares.layout import FEATURE_BITS
 from ..shares.program import pack
 from .dealer import dealt
 from .holder import PURPOSE, ShareHolder

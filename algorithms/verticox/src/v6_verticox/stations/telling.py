@@ -13,7 +13,7 @@ from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share
 
 from ..messages.setup import Plan
-from ..shares.newton_step import FEATURE_BITS
+from ..shares.layout import FEATURE_BITS
 from ..shares.program import pack
 from .holder import ShareHolder
 

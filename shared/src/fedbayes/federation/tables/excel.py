@@ -12,6 +12,7 @@ from ...bayes.missing import EXACT, Reading
 from ..errors import DataProblem
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_RENAMED = re.compile(r"\.[0-9]+$")  # what pandas adds to a name that was there before
 LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
@@ -73,6 +74,41 @@ def check_digits(frame: Any, reading: Reading) -> None:
                 f"column '{str(name)[:60]}' of this station's Excel file has numbers above 2^53, whose last digits a sheet does not keep; "
                 "codes and identifiers of more than 15 digits must be text cells (or a CSV file); of a measured number give the bounds in the domain"
             )
+
+
+def check_names(path: Path, sheet: str | None, frame: Any) -> None:
+    """Refuse a sheet with two columns of one name: pandas renames the second one, or tells a number from its text, and the first would be taken.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    sheet : str, optional
+        Its sheet; the first one if not given.
+    frame : pandas.DataFrame
+        What pandas read of it.
+
+    Raises
+    ------
+    DataProblem
+        Naming the column.
+    """
+    names = list(map(str, frame.columns))
+    if len(set(names)) == len(names) and not any(
+        _RENAMED.sub("", name) in names for name in names if _RENAMED.search(name)
+    ):
+        return
+    import pandas
+
+    first = pandas.read_excel(
+        path, sheet_name=sheet or 0, header=None, nrows=1, dtype=object, keep_default_na=False, na_values=[]
+    )
+    header = list(map(str, first.iloc[0])) if len(first) else []
+    repeated = next((name for index, name in enumerate(header) if name and name in header[:index]), None)
+    if repeated is not None:
+        raise DataProblem(
+            f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
+        )
 
 
 def _is_rounded(cell: Any) -> bool:

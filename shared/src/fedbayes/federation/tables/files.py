@@ -11,7 +11,7 @@ from ...bayes.missing import Reading, inexact, settle
 from ..errors import DataProblem
 from . import parquet
 from .dialect import Dialect, of_file
-from .excel import check_digits, check_formulas
+from .excel import check_digits, check_formulas, check_names
 from .large_csv import LARGE_BYTES, OPTIONS, TOO_MANY_FIELDS, read_large_csv
 
 KINDS = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
@@ -63,6 +63,7 @@ def read_file(
         check_formulas(path, sheet)
         plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
         frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
+        check_names(path, sheet, frame)
         check_digits(frame, reading)
     else:
         return parquet.read(path, reading, columns)

@@ -61,12 +61,15 @@ class SecureTables:
         self._planner = Planner({name: states.owners for name, states in columns.items()})
         for info in engine.factors.values():
             if info.columns:
-                self._note(tuple(info.columns), info.name)
+                self._note(tuple(info.columns), info.name, self._sizes(tuple(info.columns)))
 
-    def _note(self, columns: Columns, name: str) -> None:
-        """Note an open factor, and the states that it has of each column."""
-        self._shapes[name] = tuple(self._states(column) for column in columns)
+    def _note(self, columns: Columns, name: str, sizes: tuple[int, ...]) -> None:
+        """Note an open factor, and how many states it has of each column."""
+        self._shapes[name] = sizes
         self._planner.add(columns, name)
+
+    def _sizes(self, columns: Columns) -> tuple[int, ...]:
+        return tuple(self._states(column) for column in columns)
 
     def _states(self, column: str) -> int:
         return self.columns[column].cardinality - int(column in self._full)
@@ -295,8 +298,11 @@ class SecureTables:
             self.engine.extend({}, wanted, self._ring())
             wanted = []
         self.engine.extend(pairs, wanted, self._ring())
-        for target, _, _ in chunk:
-            self._note(target, factor_name("states", target))
+        for target, left, right in chunk:
+            parts = [self._shapes[self._planner.name(part)] for part in (left, right) if part]
+            # A part may have been opened before "missing" was left out of one of its columns.
+            sizes = sum(parts, ()) or self._sizes(target)
+            self._note(target, factor_name("states", target), sizes)
 
     def _ring(self) -> int:
         return self._bits or (16 if self.rows < 1 << 15 else 32)

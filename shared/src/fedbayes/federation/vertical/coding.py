@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ...bayes.dictionary_entry import Cut
 from ...bayes.discretise import Bins, equal_width, published, quantile
 from ...bayes.encoding import SchemaError, canonical_text
 from ...bayes.schema import LARGEST_BOUND, Column
@@ -109,19 +110,38 @@ def _resolve_public(name: str, values: Any, entry: dict[str, Any] | None, bins: 
     return states, Bins(states.cuts).encode(np.where(np.isfinite(numbers), numbers, np.nan))
 
 
-def check_bins_hold(states: ColumnStates, codes: Codes, minimum: int) -> None:
+def check_bins_hold(states: ColumnStates, codes: Codes, minimum: int, cut: Mapping[str, Cut]) -> None:
     """Raise `ThresholdError` where cut points that were given leave a few records, and not none, in a bin or on one side.
 
-    Such bins are drawn around persons, and the column's owner alone can see it. Categories, and bins found in data, are not concerned.
+    Such bins are drawn around persons, and the column's owner alone can see it. Bins found in data, and categories other than those that a dictionary
+    cuts from a number, are not concerned.
+
+    Parameters
+    ----------
+    states : ColumnStates
+        The states of the column.
+    codes : int64 array (rows,)
+        The state of every row.
+    minimum : int
+        Records that the owner demands.
+    cut : mapping of str to Cut
+        Columns that the dictionary cuts from numbers.
     """
-    if states.cuts is None or not states.public or minimum <= 1:
+    if minimum <= 1:
         return
-    sizes = np.bincount(codes, minlength=states.cardinality)[: len(states.cuts) + 1]
+    counts = np.bincount(codes, minlength=states.cardinality)
+    if states.cuts is not None and states.public:
+        sizes = counts[: len(states.cuts) + 1]
+    elif states.name in cut:
+        size_of = {canonical_text(label): counts[code] for code, label in enumerate(states.labels)}
+        sizes = np.array([size_of.get(canonical_text(category), 0) for category in cut[states.name].categories])
+    else:
+        return
     below = np.cumsum(sizes)[:-1]
     parts = np.concatenate([sizes, below, int(sizes.sum()) - below])
     if bool(((parts > 0) & (parts < minimum)).any()):
         raise ThresholdError(
-            f"bins: the cut points of column '{states.name}' leave too few records of its station on one side or between two of them; "
+            f"bins, dictionary: the cut points of column '{states.name}' leave too few records of its station on one side or between two of them; "
             "give fewer or other ones, or an epsilon where the method takes one"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ from ...bayes.encoding import canonical_text
 from ...mpc import alignment
 from .. import arguments
 from ..errors import ArgumentError, DataProblem
+
+_CODE = re.compile(r"[0-9]+[eE][0-9]+")
+"""Digits about one e: a code of hexadecimal digits. Programs write an exponent with its sign."""
 
 
 def check_alignment(id_column: Any, rows_aligned: Any = False) -> str:
@@ -46,7 +50,8 @@ def check_equal_rows(rows: Iterable[int]) -> None:
 def matched_texts(texts: Sequence[str], column: str, own: int, private: bool) -> list[str]:
     """Return the texts that rows are matched by: canonical ones, as spreadsheets take leading zeros away and programs write ``257.0``.
 
-    So ``00257`` here is ``257`` there; identifiers are told to people as they are written. One station that has both repeats an identifier.
+    So ``00257`` here is ``257`` there; identifiers are told to people as they are written. One station that has both repeats an identifier. ``1e+05`` is
+    100000, but ``1e05`` is a code and nothing else.
 
     Parameters
     ----------
@@ -64,7 +69,7 @@ def matched_texts(texts: Sequence[str], column: str, own: int, private: bool) ->
     DataProblem
         When some are missing or repeated, unless `private`; the text has numbers of rows and no identifier.
     """
-    plain = [canonical_text(text) or "" for text in texts]
+    plain = [text if _CODE.fullmatch(text) else canonical_text(text) or "" for text in texts]
     if private:
         seen = {""}
         matched = []

@@ -197,7 +197,7 @@ class Encoder:
                 column, self._frame[column], entry, setup.bins, setup.missing_state, setup.union, setup.private
             )
             if setup.guarded or setup.private:
-                check_bins_hold(*resolved, self._minimum)
+                check_bins_hold(*resolved, self._minimum, self._station.cut)
             if not setup.covered:
                 self._station.history.note_bins(column, setup.domain, resolved[0].cuts or (), resolved[0].public)
             self._states[column] = resolved
