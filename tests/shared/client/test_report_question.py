@@ -55,3 +55,9 @@ def test_a_report_is_a_page_and_ends_as_one(tmp_path):
         with pytest.raises(UsageProblem, match=r"report\(\)"):
             Result(BARE).report(tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_a_long_table_on_the_terminal_says_where_all_of_it_is():
+    axes = [{"column": "a", "labels": list(range(60))}]
+    text = Result({**BARE, "model": {"axes": axes, "counts": list(range(60))}}).summary()
+    assert "... and 21 more; --export FILE.csv writes the answer as a table" in text
