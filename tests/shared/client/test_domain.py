@@ -177,6 +177,27 @@ def test_check_prints_a_table_of_the_columns_that_do_not_fit_alone(command, file
     assert "weight" not in out
 
 
+def test_check_names_the_values_that_do_not_fit_and_takes_codes_for_gaps(command, tmp_path):
+    frame = pd.DataFrame({"Sex": ["F"] * 30, "bmi": [25.5] * 27 + [999] * 3, "cm": [150] * 29 + [1500]})
+    frame["land"] = ["NL"] * 15 + ["BE"] * 9 + ["\x1b[31mred"] * 3 + ["DE"] * 2 + ["FR"]
+    frame["age"] = [str(k) for k in range(50, 79)] + ["n/a"]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    number = {"type": "number", "bounds": [10, 200]}
+    columns = {"sex": {"type": "category", "categories": ["F"]}, "land": {"type": "category", "categories": ["NL"]}}
+    columns |= {"bmi": number, "cm": number, "age": {**number, "missing": ["NA"]}}
+    (tmp_path / "s.json").write_text(json.dumps({"columns": columns}))
+    code, out, _ = command("domain", "check", "s.json", "t.csv", "--json")
+    assert code == 1
+    assert {entry["column"]: entry["remedy"] for entry in json.loads(out)["t.csv"]} == {
+        "sex": "column 'sex' is not in the file (did you mean 'Sex'?)",
+        "land": "'BE', '\\x1b[31mred', 'DE' and others: add categories, a recode or missing",
+        "bmi": "'999': declare as missing if that is meant, else widen the bounds",
+        "cm": "widen the bounds, or correct the unit",
+        "age": "'n/a': declare as missing, or recode",
+    }
+    assert "\x1b" not in command("domain", "check", "s.json", "t.csv")[1]
+
+
 def test_check_looks_at_the_rows_of_the_subset_only(command, files, tmp_path):
     content = {"columns": {"age": {"type": "integer", "bounds": [18, 98]}}, "subset": "age >= 18"}
     (tmp_path / "study.json").write_text(json.dumps(content))

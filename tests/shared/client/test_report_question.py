@@ -5,7 +5,9 @@ from html import unescape
 
 import pytest
 
+from fedbayes.client.commands.exits import UsageProblem
 from fedbayes.client.pages.report import render
+from fedbayes.client.result import Result
 
 BARE = {"model": {"something": 1}, "privacy": {}, "federation": {}, "diagnostics": {}, "warnings": []}
 
@@ -45,3 +47,17 @@ def test_a_report_survives_a_malformed_dictionary(content):
     provenance = {"algorithm": "a", "function": "fit", "arguments": {"dictionary": content, "domain": content}}
     page = render({**BARE, "provenance": provenance}, "Malformed")
     assert "Question" in page
+
+
+def test_a_report_is_a_page_and_ends_as_one(tmp_path):
+    assert Result(BARE).report(tmp_path / "r.html").read_text().startswith("<!doctype html>")
+    for name in ("r.pdf", "r", "none/r.html"):
+        with pytest.raises(UsageProblem, match=r"report\(\)"):
+            Result(BARE).report(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_a_long_table_on_the_terminal_says_where_all_of_it_is():
+    axes = [{"column": "a", "labels": list(range(60))}]
+    text = Result({**BARE, "model": {"axes": axes, "counts": list(range(60))}}).summary()
+    assert "... and 21 more; --export FILE.csv writes the answer as a table" in text

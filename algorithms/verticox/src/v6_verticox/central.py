@@ -80,6 +80,7 @@ def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
         known, question.grids[0], solution, asked.penalty, asked.time_transform, scores
     )
     report.warn_of_units(federation, question.labels, solution.coefficients / widths(known))
+    horizontal_report.warn_of_coarse_times(federation, question.ties, known.events, solution)
     return federation.result(
         model=model,
         privacy=horizontal_report.privacy(known.question, asked.sandwich),

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..bayes.dictionary import Dictionary
 from ..bayes.dictionary_entry import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Entry
-from ..bayes.encoding import canonical_text
+from ..bayes.encoding import canonical_text, nearest
 from ..bayes.formula import as_numbers, as_texts, each
 from ..bayes.missing import USUAL
 from ..bayes.recoding import applied
@@ -22,6 +22,7 @@ FEW_CODES = 10  # different whole numbers that may be categories
 LIKE_AN_IDENTIFIER = ("id", "identifier", "patient", "person", "record", "pseudonym", "nr", "no", "number")
 CODE_OF_GAP = re.compile(r"-?9{1,6}|-?8{2,6}|-[1-8]")
 """Numbers that codebooks write where a value is missing: 99, 999, -9, 88, -1."""
+MOST_TOLD, LONGEST_TOLD = 3, 30  # texts that a remedy names, and characters of each
 FEW_TEXTS = 3  # that mean missing in a column of numbers
 FAR = 3.0  # interquartile ranges beyond the quartiles: John Tukey's "far out"
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
@@ -217,7 +218,10 @@ def held_against(dictionary: Dictionary, table: Any) -> list[Finding]:
     for name, entry in dictionary.columns.items():
         absent = [source for source in entry.sources if source not in present]
         if absent:
-            findings.append(Finding(name, len(table), len(table), 0, 0, f"column '{absent[0]}' is not in the file"))
+            near = nearest(absent[0], sorted(present))
+            findings.append(
+                Finding(name, len(table), len(table), 0, 0, f"column '{absent[0]}' is not in the file{near}")
+            )
         elif entry.is_derived and name in present:
             findings.append(Finding(name, len(table), 0, 0, 0, "derived, but also in the file; rename one"))
         else:
@@ -239,21 +243,26 @@ def _held(entry: Entry, table: Any, dictionary: Dictionary) -> Finding:
         return Finding(entry.name, len(texts), missing, 0, 0, "some identifiers are there twice" if twice else "")
     if entry.type == CATEGORY:
         categories = {canonical_text(category) for category in entry.categories or texts}
-        unknown = sum(text is not None and text not in categories for text in texts)
-        return Finding(
-            entry.name, len(texts), missing, unknown, 0, "add categories, a recode or missing" if unknown else ""
-        )
+        strangers = Counter(text for text in texts if text is not None and text not in categories)
+        remedy = f"{_most(strangers)}: add categories, a recode or missing" if strangers else ""
+        return Finding(entry.name, len(texts), missing, strangers.total(), 0, remedy)
     numbers = as_numbers(made[entry.name])
     unknown = int(np.isnan(numbers).sum()) - missing
     low, high = entry.bounds or (-np.inf, np.inf)
     outside = int(np.sum((numbers < low) | (numbers > high)))
     fractions = entry.type == INTEGER and bool(np.any(numbers[~np.isnan(numbers)] % 1))
-    strange = {text for text, value in zip(texts, numbers, strict=True) if text is not None and np.isnan(value)}
+    strange = Counter(text for text, value in zip(texts, numbers, strict=True) if text is not None and np.isnan(value))
+    beyond = Counter(
+        text for text, value in zip(texts, numbers, strict=True) if text is not None and (value < low or value > high)
+    )
+    codes = all(CODE_OF_GAP.fullmatch(text.removesuffix(".0")) for text in beyond)
     remedy = (
         WITH_COMMAS
         if strange and _has_commas(strange)
-        else "declare these texts as missing, or recode them"
+        else f"{_most(strange)}: declare as missing, or recode"
         if unknown
+        else f"{_most(beyond)}: declare as missing if that is meant, else widen the bounds"
+        if outside and codes
         else "widen the bounds, or correct the unit"
         if outside
         else ""
@@ -266,3 +275,9 @@ def _held(entry: Entry, table: Any, dictionary: Dictionary) -> Finding:
         outside,
         remedy or ("not all whole; make it a number" if fractions else ""),
     )
+
+
+def _most(counted: Counter[str]) -> str:
+    """Return the most frequent texts as Python writes them, so that none acts on a terminal."""
+    named = ", ".join(repr(text[:LONGEST_TOLD]) for text, _ in counted.most_common(MOST_TOLD))
+    return f"{named} and others" if len(counted) > MOST_TOLD else named

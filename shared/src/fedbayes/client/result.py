@@ -212,12 +212,13 @@ class Result(dict[str, Any]):
         return target
 
     def report(self, path: str | Path) -> Path:
-        """Write the result as one HTML page, and return the path."""
-        from .files import write_text
+        """Write the result as one HTML page, and return the path; `UsageProblem` if it ends otherwise than .html or .htm."""
+        from .files import PAGES, check_output, write_text
         from .pages.report import heading_of, render
 
-        write_text(Path(path), render(self, heading_of(self)))
-        return Path(path)
+        target = check_output("report()", Path(path), PAGES)
+        write_text(target, render(self, heading_of(self)))
+        return target
 
     def dossier(self, path: str | Path | None = None, **stated: str) -> dict[str, Any]:
         """Return a dossier for a data-protection officer, described by ``docs/dossier.schema.json``; no field of it is empty.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 
 from ..cox.inference import coefficient_table, inverse, likelihood_ratio
@@ -18,6 +19,19 @@ from .messages import Question
 
 Vector = npt.NDArray[np.float64]
 NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard are released without noise, from exact sums over risk sets"
+
+STEEP = 0.1
+"""Hazard of a record at the mean between two times of the grid (mean over the events) above which Breslow's ties take a twentieth of a coefficient and more."""
+
+
+def warn_of_coarse_times(federation: Federation, ties: str, events: npt.NDArray[np.int64], solution: Solution) -> None:
+    """Warn where so many events share a time of the united grid that Breslow's ties pull coefficients towards 0."""
+    hazard = float(np.average(solution.sums.spent()[0], weights=events))
+    if ties == "breslow" and hazard > STEEP:
+        federation.warn(
+            "times: many events share a time of the grid, so that Breslow's ties pull coefficients towards 0; "
+            "give ties='efron', which loses less, or more times"
+        )
 
 
 def model_json(

@@ -117,7 +117,9 @@ def _print_rows(console: Any, heading: str, rows: list[tuple[str, ...]]) -> None
         table.add_row(*(escape(cell) for cell in row))
     console.print(table)
     if len(rows) > MOST_LINES:
-        console.print(f"... and {len(rows) - MOST_LINES} more")
+        console.print(
+            f"... and {len(rows) - MOST_LINES} more; --export FILE.csv writes the answer as a table", highlight=False
+        )
 
 
 def _is_number(text: str) -> bool:

@@ -1,0 +1,43 @@
+"""A grid of times on which Breslow's ties cost much is warned of, and no other."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from by_rows import CLINIC, ask, table
+
+SLOPE = 0.05
+COARSE, FINE = [3.0 * step for step in range(1, 9)], [0.5 * step for step in range(1, 49)]
+
+
+@pytest.fixture(scope="module")
+def clinic() -> pd.DataFrame:
+    """Return 3,000 records whose hazard grows by e^0.05 a year of age."""
+    rng = np.random.default_rng(8)
+    age = rng.normal(60, 9, 3000).clip(30, 90).round(1)
+    months = (12 * rng.exponential(np.exp(-SLOPE * (age - 60)))).round(3) + 0.001
+    return pd.DataFrame({"age": age, "months": months, "died": (rng.random(3000) < 0.8).astype(int)})
+
+
+def fitted(frame: pd.DataFrame, **changes: Any) -> tuple[float, bool]:
+    """Return the coefficient of age, and whether the grid is warned of."""
+    result = ask(frame, {**CLINIC, "features": ["age"], **changes})
+    warned = any("Breslow's ties pull coefficients towards 0" in text for text in result["warnings"])
+    return float(table(result["model"]).loc["age", "coefficient"]), warned
+
+
+def test_a_coarse_grid_with_breslows_ties_is_warned_of(clinic: pd.DataFrame) -> None:
+    slope, warned = fitted(clinic, times=COARSE)
+    assert warned
+    assert slope < 0.9 * SLOPE
+    better, warned = fitted(clinic, times=COARSE, ties="efron")
+    assert not warned
+    assert abs(better - SLOPE) < 0.08 * SLOPE
+    fine, warned = fitted(clinic, times=FINE)
+    assert not warned
+    assert abs(fine - SLOPE) < 0.08 * SLOPE
