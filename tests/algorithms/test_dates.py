@@ -16,7 +16,7 @@ FITS: dict[str, dict[str, Any]] = {
     "dp_naive_bayes": {},
     "discriminative_naive_bayes": {"tables": "dp", "delta": 1e-6},
     "secure_naive_bayes": {},
-    "smooth_naive_bayes": {},
+    "smooth_naive_bayes": {"epsilon": 10.0},  # at 2 its heavy tails dominate half of such fits
 }
 
 
