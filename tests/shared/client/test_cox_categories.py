@@ -65,3 +65,12 @@ def test_near_times_are_columns_of_their_own():
     found = predict_table(MODEL, table, times=[0.5, 1234567.0, 1234568.0, 0.1234567])
     assert [*found.columns[2:]] == ["S(0.5)", "S(1234567)", "S(1234568)", "S(0.1234567)"]
     np.testing.assert_allclose(found.iloc[0, 2:].to_numpy(float), np.exp([-0.0, -0.2, -0.3, -0.0]))
+
+
+@pytest.mark.parametrize("dtype", [object, "Float64", "string"])
+def test_gaps_of_pandas_are_gaps(dtype):
+    table = pd.DataFrame({"x": pd.array([0.0, 1.0, -1.0, 2.0], dtype=dtype), "grade=who": GRADES, "site": SITES})
+    table.loc[1, "x"] = pd.NA
+    found = predict_table(MODEL, table)
+    assert found["linear_predictor"].isna().tolist() == [False, True, False, False]
+    np.testing.assert_allclose(found["linear_predictor"].to_numpy()[[0, 2, 3]], WANTED[[0, 2, 3]], rtol=1e-15)

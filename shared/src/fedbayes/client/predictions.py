@@ -246,11 +246,14 @@ def by_cox(
     from .survival import linear_predictor
 
     design = _design(model, frame)
+    numbers = {}
     for name in design.columns:
-        if pd.to_numeric(design[name], errors="coerce").isna().sum() > design[name].isna().sum():
+        column = pd.to_numeric(design[name], errors="coerce")
+        if column.isna().sum() > design[name].isna().sum():
             raise UsageProblem(f"the column '{name}' of a Cox model must hold numbers; correct the table")
+        numbers[name] = column.to_numpy(dtype=np.float64, na_value=np.nan)
     try:
-        predictor = linear_predictor(model, design)
+        predictor = linear_predictor(model, pd.DataFrame(numbers, index=design.index))
     except (TypeError, ValueError) as problem:
         raise UsageProblem(f"the table does not fit the Cox model: {problem}") from None
     columns: dict[str, Any] = {"linear_predictor": predictor, "partial_hazard": np.exp(predictor)}
