@@ -25,3 +25,10 @@ def load(path: Any) -> Any:
     """
     # Looked up here: the mathematics below this package imports neither the federation nor vantage6.
     return import_module("fedbayes.client.result").load(path)
+
+
+def __getattr__(name: str) -> Any:
+    """Return `fedbayes.federation.embedded.EmbeddedFederation`, which runs tasks on this machine; looked up when it is wanted, as in `load`."""
+    if name == "EmbeddedFederation":
+        return import_module("fedbayes.federation.embedded").EmbeddedFederation
+    raise AttributeError(f"module 'fedbayes' has no attribute {name!r}")

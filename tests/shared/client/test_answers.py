@@ -398,3 +398,9 @@ def test_probabilities_of_a_network_keep_all_their_digits():
     classifier = result.to_sklearn()
     assert classifier.predict_proba(frame) == pytest.approx(np.array(wanted), rel=1e-12)
     assert classifier.predict(frame).tolist() == result.predict(frame)["prediction"].tolist() == ["y", "y"]
+
+
+def test_the_package_itself_has_what_people_begin_with():
+    assert fedbayes.EmbeddedFederation is EmbeddedFederation
+    with pytest.raises(AttributeError, match="'EmbeddedFederatoin'"):
+        fedbayes.EmbeddedFederatoin  # noqa: B018
