@@ -141,7 +141,7 @@ def check_bins_hold(states: ColumnStates, codes: Codes, minimum: int, cut: Mappi
     parts = np.concatenate([sizes, below, int(sizes.sum()) - below])
     if bool(((parts > 0) & (parts < minimum)).any()):
         raise ThresholdError(
-            f"bins, dictionary: the cut points of column '{states.name}' leave too few records of its station on one side or between two of them; "
+            f"bins, bounds, dictionary: the cut points of column '{states.name}' leave too few records of its station on one side or between two of them; "
             "give fewer or other ones, or an epsilon where the method takes one"
         )
 
