@@ -75,3 +75,10 @@ def test_description_length_finds_the_cut_that_separates_and_no_other(paper_data
     np.testing.assert_allclose(found.cuts, [2.45, 4.75])
     noise = np.full((20, 2), 5)
     assert discretise.minimum_description_length(noise, np.arange(19)).cuts == ()
+
+
+@pytest.mark.parametrize("cuts", [(1e17 + 16, 1e17 + 32, 1e17 + 64), (1000000.123456012, 1000000.123456024)])
+def test_bins_have_names_of_their_own(cuts):
+    labels = Bins(cuts).labels
+    assert len(set(labels)) == len(cuts) + 1
+    assert [float(label[1:].split(",")[0]) for label in labels[1:]] == list(cuts)

@@ -38,8 +38,10 @@ class Bins:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the bins, such as "(-inf, 5)", "[5, 7.5)", "[7.5, inf)"."""
+        """Names of the bins, such as "(-inf, 5)", "[5, 7.5)", "[7.5, inf)"; in twelve digits, or all where these do not tell points apart."""
         texts = [format(cut, ".12g") for cut in self.cuts]
+        if len(set(texts)) < len(texts):
+            texts = [repr(float(cut)) for cut in self.cuts]
         lows = ["(-inf", *(f"[{text}" for text in texts)]
         return tuple(f"{low}, {high})" for low, high in zip(lows, [*texts, "inf"], strict=True))
 
