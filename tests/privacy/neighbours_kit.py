@@ -381,7 +381,7 @@ def refused_for_size(one: Recording) -> bool:
     return one.error is not None and "minimum_rows" in one.error
 
 
-def _compare_again(
+def compare_again(
     asked: Case, first: list[Recording], again: list[Recording], changed: list[Recording], place: int
 ) -> None:
     """Compare one step.
@@ -425,7 +425,7 @@ def audit(case: Case, epsilon: float, random: np.random.Generator) -> float | No
             raise Leak("the same table gives other numbers")
         if refused_for_size(changed[place]):
             return None
-        _compare_again(asked, first, again, changed, place)
+        compare_again(asked, first, again, changed, place)
         lost = loss(one, changed[place]).part(told["epsilon"], told["delta"])
         worst = max(worst, lost)
         if lost > 1.0 + ROUNDING:

@@ -152,8 +152,8 @@ def edge(question: Question, column: str, kind: str, everywhere: bool) -> tuple[
     return case, neighbour
 
 
-def told_apart(case: Case, neighbour: Case) -> None:
-    """Raise `kit.Leak` if stations answer one and refuse the other, or with other words, or are asked in other rounds."""
+def told_apart(case: Case, neighbour: Case) -> list[kit.Recording]:
+    """Return what was recorded of one; raise `kit.Leak` if stations answer one and refuse the other, or with other words, or are asked in other rounds."""
     one, other = (kit.made_private(each, 1.0, 1e-6) for each in (case, neighbour))
     first = kit.record(one)
     for run, changed in zip(first, kit.record(other, first), strict=True):
@@ -162,6 +162,7 @@ def told_apart(case: Case, neighbour: Case) -> None:
         orders = [[(entry.function, entry.organization) for entry in each.entries] for each in (run, changed)]
         if orders[0] != orders[1]:
             raise kit.Leak("rounds or their order differ")
+    return first
 
 
 def asked_of(question: Question) -> list[str]:
@@ -197,7 +198,8 @@ def test_one_record_decides_no_refusal(
     question: Question, column: str, kind: str, everywhere: bool, turned: bool
 ) -> None:
     pair = edge(question, column, kind, everywhere)
-    told_apart(*(pair[::-1] if turned else pair))
+    runs = told_apart(*(pair[::-1] if turned else pair))
+    assert all(run.answer is not None or run.error for run in runs)
 
 
 def test_control_a_refusal_because_of_a_value_is_found() -> None:

@@ -41,3 +41,13 @@ def test_a_coarse_grid_with_breslows_ties_is_warned_of(clinic: pd.DataFrame) -> 
     fine, warned = fitted(clinic, times=FINE)
     assert not warned
     assert abs(fine - SLOPE) < 0.08 * SLOPE
+
+
+def test_where_the_warning_begins_ties_cost_about_a_twentieth(clinic: pd.DataFrame) -> None:
+    """Half of the hazard between two times, which the warning holds against a tenth."""
+    for between, warns in ((1.1, False), (1.45, True)):
+        times = [between * step for step in range(1, int(24 / between) + 1)]
+        slope, warned = fitted(clinic, times=times)
+        better, _ = fitted(clinic, times=times, ties="efron")
+        assert warned is warns
+        assert 0.03 < 1 - slope / better < 0.07

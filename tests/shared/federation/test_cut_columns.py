@@ -9,6 +9,7 @@ from one_process import OneProcess
 from fedbayes.bayes.dictionary_entry import Cut
 from fedbayes.bayes.schema import LARGEST_BOUND
 from fedbayes.federation.answered.cut_columns import in_numbers
+from fedbayes.federation.answered.readings import sets_few_between
 from fedbayes.federation.errors import ThresholdError
 
 ROWS = 120
@@ -148,3 +149,74 @@ def test_a_cut_beside_one_person_is_refused_by_the_owner(nodes, algorithm, funct
             if algorithm != "bayesian_ensemble":
                 federation.run(algorithm, function, {**asked, "dictionary": study("group", point), "epsilon": 1.0})
         federation.run(algorithm, function, {**asked, "dictionary": study("group", 80)})
+
+
+BETWEEN = "cuts one number at points between which"
+
+
+def twice(first, second):
+    one = {"type": "category", "categories": ["below", "above"]}
+    cuts = {name: {**one, "cut": {"column": "age", "at": [point]}} for name, point in (("g1", first), ("g2", second))}
+    return {"columns": {**cuts, "ill": {"type": "category", "categories": ["no", "yes"]}}}
+
+
+LINKED = [
+    ("vertibayes", "fit", {"columns": ["g1", "g2", "ill"], "structure": [["g1", "ill"], ["ill", "g2"]]}),
+    ("scalar_product", "information_gain", {"label": "ill", "columns": ["g1", "g2"]}),
+    ("bayesian_ensemble", "fit", {"label": "ill", "features": ["g1", "g2"]}),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "function", "arguments"), LINKED, ids=lambda one: str(one)[:20])
+def test_two_cuts_of_one_task_that_one_row_lies_between(nodes, algorithm, function, arguments):
+    """Each of its tables is about many; the difference of two is one person's value at another station."""
+    with nodes() as federation:
+        asked = {"id_column": "id", **arguments}
+        with pytest.raises(ThresholdError, match=BETWEEN):
+            federation.run(algorithm, function, {**asked, "dictionary": twice(80, 81)})
+        federation.run(algorithm, function, {**asked, "dictionary": twice(60, 100)})
+
+
+def whole(folder):
+    """Return three stations of whole records that remember what they answered."""
+    draw = np.random.default_rng(1)
+    tables = {}
+    for shift, name in enumerate("abc"):
+        (folder / name).mkdir()
+        table = pd.DataFrame({"age": np.arange(20, 20 + ROWS) + shift / 10, "ill": draw.choice(["no", "yes"], ROWS)})
+        tables[name] = {"default": table, "vault": folder / name}
+    return OneProcess(tables, policies={name: {"ledger": "vault", "allow_differences": False} for name in tables})
+
+
+NETWORK = {"split": "horizontal", "structure": [["g1", "ill"]]}
+WHOLE = [
+    ("vertibayes", {"columns": ["g1", "g2", "ill"], **NETWORK}),
+    ("vertibayes", {"columns": ["g1", "age", "ill"], "bins": {"age": [81.0]}, **NETWORK}),
+    ("bayesian_ensemble", {"label": "ill", "features": ["g1", "g2"], "split": "horizontal"}),
+    ("bayesian_ensemble", {"label": "ill", "features": ["g1", "age"], "bins": {"age": [81.0]}, "split": "horizontal"}),
+    ("dp_naive_bayes", {"label": "ill", "features": ["g1", "g2"], "noise": "none"}),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "arguments"), WHOLE, ids=lambda one: str(one)[:40])
+def test_whole_records_too(tmp_path, algorithm, arguments):
+    study = twice(80, 81)
+    study["columns"]["age"] = {"type": "number", "bounds": [0, 200]}
+    with whole(tmp_path) as federation:
+        with pytest.raises(ThresholdError, match=BETWEEN):
+            federation.run(algorithm, "fit", {**arguments, "dictionary": study})
+        far = twice(120, 121) if "age" in str(arguments.get("features", arguments.get("columns"))) else twice(60, 100)
+        far["columns"]["age"] = study["columns"]["age"]
+        federation.run(algorithm, "fit", {**arguments, "dictionary": far})
+        if algorithm != "bayesian_ensemble":
+            noise = {"noise": "distributed"} if algorithm == "dp_naive_bayes" else {}
+            federation.run(algorithm, "fit", {**arguments, **noise, "dictionary": study, "epsilon": 1.0})
+
+
+def test_cuts_one_within_the_other_are_held_alone():
+    """A group that stands by itself in one column is nothing that two columns tell together."""
+    coarse, fine = np.repeat([0, 1], [50, 50]), np.repeat([0, 1, 2], [50, 2, 48])
+    rows = np.ones(100, dtype=np.int64)
+    assert not sets_few_between([coarse, fine], rows, 5)
+    assert sets_few_between([coarse, np.repeat([0, 1], [52, 48])], rows, 5)
+    assert not sets_few_between([coarse, np.repeat([0, 1], [55, 45])], rows, 5)

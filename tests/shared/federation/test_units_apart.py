@@ -102,10 +102,12 @@ def test_two_columns_of_identifiers_of_which_one_row_lacks_one(tmp_path, task):
 
 def test_control_columns_of_identifiers_that_many_rows_tell_apart(tmp_path):
     """With an epsilon nothing is refused, nor where the rows are the same or many."""
-    by_visits(tmp_path, {"first": range(30), "second": range(29)}, TASKS[0], epsilon=1.0)
+    private = by_visits(tmp_path, {"first": range(30), "second": range(29)}, TASKS[0], epsilon=1.0)
+    assert all(answer["privacy"]["differentially_private"] for answer in private)
     for place, second in enumerate((range(30), range(20))):
         (folder := tmp_path / str(place)).mkdir()
-        by_visits(folder, {"first": range(30), "second": second}, TASKS[0])
+        answers = by_visits(folder, {"first": range(30), "second": second}, TASKS[0])
+        assert not any(answer["privacy"]["differentially_private"] for answer in answers)
 
 
 def test_control_noise_and_nobody_apart(tmp_path):

@@ -71,6 +71,8 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     frame = station.data(columns=[request.label, *own], domain=request.domain)
     least, cut = station.policy.minimum_count, station.cut
     variables, codes = encoded(frame, [request.label, *own], request.domain, request.bins, least, cut)
+    for name, variable in variables.items():
+        station.history.note_borders(name, variable.cuts or ())
     learning = Learning(**{**request.learning, "structure": _structure(request.learning["structure"])})
     part = learned_alone(learning, request.label, own, variables, codes)
     if part.rows < station.policy.minimum_rows:

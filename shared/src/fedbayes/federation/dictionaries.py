@@ -90,10 +90,9 @@ def take(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[s
             "dictionary: a subset would reveal which records are left out where records are split over stations; leave it out here"
         )
     used = _columns(dictionary, others)
+    # All columns where one may be misspelled: the refusal of it then tells the nearest name.
     misspelled = any(name not in dictionary.columns and nearest(name, list(dictionary.columns)) for name in used)
-    domain = dictionary.domain(
-        list(dictionary.columns) if misspelled else used
-    )  # the refusal then tells the nearest name
+    domain = dictionary.domain(list(dictionary.columns) if misspelled else used)
     if "domain" in defaults and others.get("domain") is None and domain:
         others["domain"] = domain
         bins = dictionary.bins(used)

@@ -47,7 +47,7 @@ class TableReader(Member):
     @property
     def cut(self) -> Mapping[str, Cut]:
         """Columns that the study's dictionary cuts from numbers, by name."""
-        return {} if self.dictionary is None else self.dictionary.cut
+        return self._source.cut
 
     def use_dictionary(self, content: dict[str, Any] | None) -> None:
         """Keep the dictionary that a job's first round brings for the rounds that follow; see `dictionaries.keep`."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .. import node_databases
 from ..errors import ThresholdError
@@ -40,8 +43,12 @@ SETS_FEW_APART = (
     "would set apart fewer rows than this node demands; ask as before, with borders of earlier tasks or far from them, give an epsilon, or ask the node "
     "administrator about FEDBAYES_ALLOW_DIFFERENCES"
 )
-READ, COLUMNS, LEFT_OUT = "readings", "columns", "left-out"
-"""What is noted for the rounds of the job: how columns are read, which of the table they are, and columns whose gaps leave rows out."""
+FEW_BETWEEN = (
+    "bins, dictionary: the task cuts one number at points between which this station has too few records, so that answers of this one task would tell of "
+    "these; take one of the columns that are made of it, or points alike, or give an epsilon where the method takes one"
+)
+READ, COLUMNS, LEFT_OUT, BORDERS = "readings", "columns", "left-out", "borders"
+"""What is noted for the rounds of the job: how columns are read, which of the table they are, columns whose gaps leave rows out, and where numbers are cut."""
 
 
 class History:
@@ -70,6 +77,8 @@ class History:
         if self._policy.allow_differences:
             return
         self._note_readings(self._source.reads(self._source.origins(columns), domain, identifiers))
+        for name in columns:
+            self.note_borders(name, ())
         values = [name for name in columns if name not in identifiers]
         self._memory.note(COLUMNS, sorted(set(self._source.origins(values))))
 
@@ -83,6 +92,16 @@ class History:
         read = {} if self._folder is None else self._source.reads([column], domain, (column,))
         if read:
             self._memory.note(LEFT_OUT, selections.words_of([(column, "missing", None)], read))
+
+    def note_borders(self, column: str, cuts: Sequence[float]) -> None:
+        """Note for the rounds of the job at which points it cuts a column; `check` holds those of one number against one another.
+
+        Points of a column that the dictionary cuts from a number are those of the dictionary, and are noted where it is read.
+        """
+        if column in self._source.cut:
+            column, cuts = self._source.cut[column].column, self._source.cut[column].at
+        if cuts:
+            self._memory.note(BORDERS, [column, list(cuts)])
 
     def note_bins(self, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float], chosen: bool) -> None:
         """Note for the rounds of the job in which bins this station counts a column; nothing of one with a formula.
@@ -142,6 +161,8 @@ class History:
         StationError
             If the record cannot be read or written.
         """
+        if not self._policy.allow_differences:
+            self._check_borders()
         if self._forgets and readings.changes_few(self._readings(), self._policy.minimum_count, self._source.texts):
             raise ThresholdError(REMEMBERS_NOTHING)
         if self._folder is None:
@@ -193,6 +214,18 @@ class History:
     def _readings(self) -> list[tuple[str, str]]:
         """Return the readings of columns that the job has noted so far."""
         return [(name, words) for noted in self._memory.noted(READ) for name, words in noted]
+
+    def _check_borders(self) -> None:
+        """Refuse if the job cuts a number at points between which there are few rows, in two columns or in two rounds."""
+        points: dict[str, list[list[float]]] = {}
+        for name, cuts in self._memory.noted(BORDERS):
+            points.setdefault(name, []).append(cuts)
+        for name, several in points.items():
+            if len(several) > 1:
+                rows = Counter(self._source.texts(name))
+                groups = [readings.groups_of(list(rows), readings.bins_of(readings.PLAIN, cuts)) for cuts in several]
+                if readings.sets_few_between(groups, np.array(list(rows.values())), self._policy.minimum_count):
+                    raise ThresholdError(FEW_BETWEEN)
 
     def _check_readings(self, folder: Path) -> None:
         """Remember the job's readings, or refuse if readings of a column, this job's and earlier ones, set few rows apart."""

@@ -187,6 +187,20 @@ def sets_few_apart(groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64],
     return bool((changed & (sizes > 0) & (sizes < minimum)).any())
 
 
+def sets_few_between(groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64], minimum: int) -> bool:
+    """Return whether the bins of one number that a single task has set fewer than `minimum` rows apart together, which no one of them does alone.
+
+    Parameters
+    ----------
+    groups, rows, minimum
+        As of `sets_few_apart`, which is stricter: there each answer is a task of its own.
+    """
+    _, together = np.unique(np.stack(groups), axis=1, return_inverse=True)
+    sizes = np.bincount(together.ravel(), weights=rows)[together.ravel()]
+    alone = [np.bincount(one - GONE, weights=rows)[one - GONE] == sizes for one in groups]
+    return bool(((sizes > 0) & (sizes < minimum) & ~np.any(alone, axis=0)).any())
+
+
 class Readings:
     """The readings by which one node has given exact answers; `Record` has the parameters."""
 

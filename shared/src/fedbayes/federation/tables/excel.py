@@ -10,6 +10,7 @@ from zipfile import ZipFile
 
 from ...bayes.missing import EXACT, Reading
 from ..errors import DataProblem
+from .names import check_distinct
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RENAMED = re.compile(r"\.[0-9]+$")  # what pandas adds to a name that was there before
@@ -103,12 +104,7 @@ def check_names(path: Path, sheet: str | None, frame: Any) -> None:
     first = pandas.read_excel(
         path, sheet_name=sheet or 0, header=None, nrows=1, dtype=object, keep_default_na=False, na_values=[]
     )
-    header = list(map(str, first.iloc[0])) if len(first) else []
-    repeated = next((name for index, name in enumerate(header) if name and name in header[:index]), None)
-    if repeated is not None:
-        raise DataProblem(
-            f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
-        )
+    check_distinct(list(map(str, first.iloc[0])) if len(first) else [])
 
 
 def _is_rounded(cell: Any) -> bool:

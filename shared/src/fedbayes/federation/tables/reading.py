@@ -22,7 +22,8 @@ from . import parquet
 from .database_reader import ReadingErrors, read_database
 from .dialect import Dialect, of_file
 from .files import column_names, settled
-from .small_csv import SmallTable, read_small_csv, repeated_name
+from .names import check_distinct
+from .small_csv import SmallTable, header_of, read_small_csv
 
 if TYPE_CHECKING:
     from .databases import Database
@@ -258,16 +259,11 @@ class Source:
             if self._mock is not None:
                 return settled(self._mock[0], reading)
             path = self._plain("csv")
-            repeated = repeated_name(path, self._dialect(path)) if path is not None else None
+            if path is not None:
+                check_distinct(header_of(path, self._dialect(path)))
             if self._plain("parquet") is not None:
-                repeated = next(
-                    (name for position, name in enumerate(self.names) if name in self.names[:position]), None
-                )
-            if repeated is None:
-                return read_database(reading, self._database, columns, self._dialect)
-        raise DataProblem(
-            f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
-        )
+                check_distinct(self.names)
+            return read_database(reading, self._database, columns, self._dialect)
 
 
 def _read_safely(parts: Iterator[Any]) -> Iterator[Any]:

@@ -83,10 +83,9 @@ def read_small_csv(path: Path, dialect: Dialect | None = None) -> SmallTable | N
     return SmallTable(dict(zip(header, zip(*rows[1:], strict=True), strict=True)), len(rows) - 1)
 
 
-def repeated_name(path: Path, dialect: Dialect) -> str | None:
-    """Return a name that two columns of a CSV file have, or None; pandas renames the second one, and no limit of the node names that."""
-    header = next(lines(path, dialect.separator), [])
-    return next((name for index, name in enumerate(header) if name and name in header[:index]), None)
+def header_of(path: Path, dialect: Dialect) -> list[str]:
+    """Return the names of the columns of a CSV file, as they are written."""
+    return next(lines(path, dialect.separator), [])
 
 
 def _typed(values: tuple[str, ...], rule: Rule) -> NDArray[np.generic] | None:
