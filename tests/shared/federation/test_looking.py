@@ -1,7 +1,9 @@
 """`describe`: cells, what is hidden, quantiles from what is shown, private answers, who has what."""
 
+import dataclasses
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ from fedbayes.bayes import profile
 from fedbayes.bayes.schema import Column
 from fedbayes.client.result import Result
 from fedbayes.federation import errors, looking
+from fedbayes.federation.shown import Shown
+from fedbayes.federation.transport import summed
 
 ROWS = 90
 
@@ -67,7 +71,7 @@ def test_noise_that_hides_nobody_hides_small_counts_no_less_than_none(epsilon: f
 def test_a_hidden_count_does_not_follow_from_what_is_shown() -> None:
     column = Column("age", bounds=(0, 10))
     for outside in (1, 2, 4):
-        entry = looking._told(column, np.array([30, 8, 9, 40, outside, 0]), 4, 5)
+        entry = Shown.of(column, np.array([30, 8, 9, 40, outside, 0]), 4, 5).entry(column)
         hidden = [place for place, count in enumerate([*entry["bins"]["counts"], entry["outside"]]) if count is None]
         rest = entry["records"] - sum(count or 0 for count in [*entry["bins"]["counts"], entry["outside"]])
         target = np.zeros(len(hidden))
@@ -77,7 +81,7 @@ def test_a_hidden_count_does_not_follow_from_what_is_shown() -> None:
         )
         assert low == 0
         assert high >= 5
-    same = [looking._told(column, np.array([30, 8 + 2 - outside, 12, 40, outside, 0]), 4, 5) for outside in (1, 2)]
+    same = [Shown.of(column, np.array([30, 8 + 2 - outside, 12, 40, outside, 0]), 4, 5) for outside in (1, 2)]
     assert same[0] == same[1], "quantiles are those of what is shown"
 
 
@@ -88,7 +92,7 @@ def test_fine_bins_do_not_give_the_value_of_every_fifth_record_back(seed: int) -
     values = np.random.default_rng(seed).choice(fine, 80, replace=False)
     told = []
     for moved in (values, values ^ 1):
-        told.append(looking._told(column, np.append(np.bincount(moved, minlength=fine), [0, 0]), fine, 5))
+        told.append(Shown.of(column, np.append(np.bincount(moved, minlength=fine), [0, 0]), fine, 5).entry(column))
     assert told[0] == told[1]
     assert min(told[0]["bins"]["counts"]) >= 5
     assert len(told[0]["bins"]["counts"]) > 5
@@ -99,7 +103,7 @@ def test_a_far_record_does_not_blur_the_quantiles_of_the_others() -> None:
     column, values = Column("dose", bounds=(-5, 15)), np.random.default_rng(7).normal(5, 1, 400)
     values[0] = -4.9
     counts = np.histogram(values, np.linspace(-5, 15, 21))[0]
-    entry = looking._told(column, np.append(counts, [0, 0]), 20, 5)
+    entry = Shown.of(column, np.append(counts, [0, 0]), 20, 5).entry(column)
     assert min(entry["bins"]["counts"]) >= 5
     for level, value in entry["quantiles"].items():
         assert value == pytest.approx(
@@ -160,6 +164,114 @@ def test_noise_is_that_of_the_stated_deviation() -> None:
         exact = np.histogram(tables()["hospital"]["age"].dropna(), np.linspace(20, 80, 201))[0]
         found.extend(np.array(result["model"]["columns"]["age"]["bins"]["counts"]) - exact)
     assert np.std(found) == pytest.approx(expected, rel=0.15)
+
+
+def test_counts_of_the_only_holder_reach_central_as_the_result_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = []
+    monkeypatch.setattr(looking, "summed", lambda vectors: sums.append(summed(vectors)) or sums[-1])
+    told = describe()["model"]["columns"]
+    assert told["age"]["records"] == ROWS
+    assert not np.any(sums[0]), "what is added up over stations says nothing of a column that one of them has"
+    shared = {name: tables()["registry"] for name in ("north", "south", "west")}
+    with OneProcess(shared) as federation:
+        asked = {"domain": DOMAIN, "columns": ["sex"]}
+        assert federation.run("scalar_product", "describe", asked)["model"]["columns"]["sex"]["records"] == 3 * ROWS
+    assert np.sum(sums[1]) == 3 * ROWS
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"age": ["hospital", "registry"]}, {"age": ["registry"]}, {"sex": ["hospital", "registry"]}]
+)
+def test_a_central_that_lies_about_who_has_a_column_stops_the_job(
+    monkeypatch: pytest.MonkeyPatch, wrong: dict[str, list[str]]
+) -> None:
+    def lied(request: looking.DescribeRequest, **changes: Any) -> looking.DescribeRequest:
+        (column, holders), members = *wrong.items(), {"hospital": 1, "registry": 2}
+        changes["holders"] = {**changes["holders"], column: [members[name] for name in holders]}
+        return dataclasses.replace(request, **changes)
+
+    monkeypatch.setattr(
+        looking,
+        "replace",
+        lambda made, **changes: lied(made, **changes) if "holders" in changes else dataclasses.replace(made, **changes),
+    )
+    with pytest.raises(errors.MessageError, match="other columns"):
+        describe()
+
+
+EVERY_YEAR = pd.DataFrame({"id": [f"p{row}" for row in range(120)], "age": np.arange(20, 140)})
+
+
+def remembering(folder: Path) -> OneProcess:
+    frames = {"hospital": EVERY_YEAR, "registry": EVERY_YEAR[["id"]].assign(ill=np.arange(120) % 2)}
+    parties = {}
+    for name, frame in frames.items():
+        (folder / name).mkdir()
+        parties[name] = {"default": frame, "vault": folder / name}
+    limits = {name: {"ledger": "vault", "allow_differences": False} for name in parties}
+    return OneProcess(parties, helpers=["helper"], policies=limits)
+
+
+def look(*edges: float) -> tuple[str, dict[str, Any]]:
+    domain = {"age": {"bounds": [edges[0], edges[-1]]}}
+    return "describe", {"domain": domain, "bins": {"age": list(edges)}}
+
+
+def older(age: float) -> tuple[str, dict[str, Any]]:
+    tests = [{"column": "age", "op": ">=", "value": age}, {"column": "ill", "op": "==", "value": 1}]
+    return "count", {"conditions": tests, "id_column": "id"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "answered"),
+    [
+        (look(0, 60, 200), look(0, 60, 200), True),
+        (look(0, 60, 200), look(0, 30, 60, 200), True),
+        (look(0, 60, 200), look(0, 70, 200), True),
+        (look(0, 60, 200), look(0, 61, 200), False),
+        (look(0, 60), look(0, 61), False),
+        (look(60, 200), look(61, 200), False),
+        (look(0, 60), look(0, 70), True),
+        (look(0, 60, 200), older(61), False),
+        (look(0, 60, 200), older(60), True),
+        (older(61), look(0, 60, 200), False),
+        (look(0, 60), older(62), False),
+    ],
+)
+def test_descriptions_of_one_station_are_held_against_what_it_answered(
+    tmp_path: Path, first: tuple[str, dict[str, Any]], second: tuple[str, dict[str, Any]], answered: bool
+) -> None:
+    with remembering(tmp_path) as federation:
+        federation.run("scalar_product", *first)
+        if answered:
+            federation.run("scalar_product", *second)
+        else:
+            with pytest.raises(errors.ThresholdError, match="set apart"):
+                federation.run("scalar_product", *second)
+        federation.run("scalar_product", second[0], {**second[1], "epsilon": 1.0})
+
+
+def test_bins_that_a_station_finds_are_answered_after_a_description(tmp_path: Path) -> None:
+    fit = (
+        "vertibayes",
+        "fit",
+        {"columns": ["age", "ill"], "structure": [["ill", "age"]], "id_column": "id", "bins": {"age": 4}},
+    )
+    with remembering(tmp_path) as federation:
+        federation.run("scalar_product", *look(0, 51, 200))
+        federation.run(*fit)
+        with pytest.raises(errors.ThresholdError, match="set apart"):
+            federation.run("scalar_product", *look(0, 48, 200))
+
+
+def test_a_node_that_remembers_nothing_tells_of_no_number_that_it_alone_has() -> None:
+    with OneProcess(
+        tables(), helpers=["helper"], policies={name: {"allow_differences": False} for name in tables()}
+    ) as federation:
+        with pytest.raises(errors.ThresholdError, match="folder database"):
+            federation.run("scalar_product", "describe", {"domain": DOMAIN})
+        federation.run("scalar_product", "describe", {"domain": DOMAIN, "columns": ["sex"]})
+        federation.run("scalar_product", "describe", {"domain": DOMAIN, "epsilon": 1.0})
 
 
 def test_nodes_that_demand_privacy_refuse_exact_counts() -> None:

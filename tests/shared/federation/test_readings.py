@@ -236,7 +236,7 @@ def test_two_ranges_that_one_row_lies_between(tmp_path):
 def test_conditions_that_differ_in_one_row(tmp_path, first, second, refused):
     texts = [str(value) for value in range(60)] + ["30"] * 4
     record = Readings(tmp_path, 1, "table")
-    asked = [[("conditions on x", readings.conditions_of([one], words()))] for one in (first, second)]
+    asked = [[(readings.OF + "x", readings.conditions_of([one], words()))] for one in (first, second)]
     assert record.admit(asked[0], 5, lambda _: texts)
     assert record.admit(asked[1], 5, lambda _: texts) is not refused
 
@@ -286,7 +286,7 @@ def test_bins_that_differ_in_few_rows(tmp_path, first, second, refused):
 
     def told(one):
         said = readings.conditions_of([one], read) if isinstance(one, tuple) else readings.bins_of(read, one)
-        return [("conditions on x", said)]
+        return [(readings.OF + "x", said)]
 
     for number, pair in enumerate([(first, second), (second, first)]):
         folder = tmp_path / str(number)
@@ -301,9 +301,9 @@ def test_gaps_of_a_column_with_bins_do_not_hinder_counts(tmp_path):
     texts = [str(value) for value in range(60)] + [None, None]
     record = Readings(tmp_path, 1, "table")
     below, above = (readings.conditions_of([(op, 30)], words()) for op in ("<", ">="))
-    assert record.admit([("conditions on x", readings.bins_of(words(), [30.0]))], 5, lambda _: texts)
-    assert record.admit([("conditions on x", below)], 5, lambda _: texts)
-    assert not record.admit([("conditions on x", above)], 5, lambda _: texts)
+    assert record.admit([(readings.OF + "x", readings.bins_of(words(), [30.0]))], 5, lambda _: texts)
+    assert record.admit([(readings.OF + "x", below)], 5, lambda _: texts)
+    assert not record.admit([(readings.OF + "x", above)], 5, lambda _: texts)
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,7 @@ class Job(Outset, ABC):
         parties = Parties(
             tuple(member for member in members if replies[member].has_data.value),
             tuple(member for member in members if not replies[member].has_data.value),
+            self._holders(preflight, replies),
         )
         if not parties.stations:
             raise StationError("no organization holds the database that the task asks for; check its label")
@@ -155,6 +156,12 @@ class Job(Outset, ABC):
             for member in members
         }
         return parties
+
+    @staticmethod
+    def _holders(preflight: Preflight | None, replies: dict[int, OpenReply]) -> dict[str, list[int]]:
+        """Return, for each announced column, who says to have it, ascending."""
+        columns = () if preflight is None else preflight.columns
+        return {name: [m for m, reply in sorted(replies.items()) if name in reply.columns.value] for name in columns}
 
     def _make_manifest(self, parties: Parties, cards: dict[int, Any], preflight: Preflight | None) -> Manifest:
         try:

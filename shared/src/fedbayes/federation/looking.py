@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from .codec import Message
 from .declare import COLUMNS, TARGET, argument
 from .decorators import central, partial
 from .errors import ArgumentError, DataProblem, MessageError, ThresholdError
-from .gate import Masked, Public
+from .gate import Exact, Masked, Public
 from .horizontal.answers import preflight
 from .horizontal.columns import schema_errors
 from .horizontal.counts import MOST_CELLS, rule_of_each, signed
@@ -24,15 +24,12 @@ from .horizontal.noise import CountNoise, Query, release
 from .horizontal.units import ROW, Unit
 from .results import not_private
 from .rounds import Federation
+from .shown import Shown
 from .station import Station
 from .transport import summed
-from .vertical.suppression import suppress
 
 FUNCTION = "partial_describe"
 FORMAT = "fedbayes.description/1"
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the quantiles that describe a number
-NEARLY_ALL = 0.9
-"""From this share of cells that are not understood on, a column is warned of."""
 LOUD = 5
 """Deviations of noise above which a noisy count is taken for more than noise."""
 
@@ -95,12 +92,16 @@ class DescribeRequest(Message):
     noise : CountNoise
     unit : Unit
         Whom the promise is for.
+    holders : dict of str to list of int
+        Column -> the organizations that have it. Each checks its own part, and masks are bound to the request: so a station knows of which column
+        the answer tells about it alone.
     """
 
     domain: dict[str, Any]
     bins: dict[str, Any]
     noise: CountNoise
     unit: Unit = ROW
+    holders: dict[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.noise.check_unit(self.unit)
@@ -128,10 +129,10 @@ class DescribeRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class DescribeReply(Message):
-    """A station's counts under masks, the columns that it has, and the smallest count that its node lets be published."""
+    """A station's counts under masks, what may be shown of columns that it alone has, and the smallest count that its node lets be published."""
 
     vector: Masked
-    held: Public[list[str]]
+    alone: Exact[dict[str, Shown]] | None
     minimum_count: Public[int]
 
 
@@ -141,10 +142,11 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
 
     Notes
     -----
-    **Reveals** to central the sum over the stations, of a column that one station alone has its counts, noisy as asked; and which of the
-    columns this station has. Organizations without data add masks and noise like the others, so that two stations and a helper suffice;
+    **Reveals** to central the sum over the stations, of columns that several have; of a column that this station alone has what the result shows,
+    noisy as asked. Organizations without data add masks and noise like the others, so that two stations and a helper suffice;
     with data at one alone nothing exact leaves it, as in all vertical methods.
-    No value of the table is refused. **Assumes** that at least two stations do not collude with central and,
+    No value of the table is refused, but without noise the borders of such a column are held against those of earlier exact answers.
+    **Assumes** that at least two stations do not collude with central and,
     for noise, that the honest fraction of the stations adds its share and keeps it secret.
     """
     station.require_private(request.noise.promises)
@@ -152,28 +154,53 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
         raise ThresholdError(
             "one organization alone holds data, whose exact counts nothing would cover; include another, or give an epsilon"
         )
+    held = _held(station, request)
+    counted = _counted(station, request, held)
+    alone = [] if request.noise.promises else [name for name in held if request.holders[name] == [station.organization]]
+    shown = _shown(station, request, {name: counted[name] for name in alone})
+    zeros = {name: np.zeros(width, dtype=np.int64) for name, width in request.widths.items()}
+    summed_counts = {**zeros, **{name: counts for name, counts in counted.items() if name not in alone}}
+    queries = [Query(counts, nonnegative=True) for counts in summed_counts.values()]
+    content = release(station, queries, request.noise, "description of columns")
+    return DescribeReply(station.mask(content), shown, station.public(station.policy.minimum_count))
+
+
+def _held(station: Station, request: DescribeRequest) -> list[str]:
+    """Return the asked columns that this station has; raise `MessageError` if the request says otherwise."""
     present = set(station.columns) if station.has_data else set()
     held = [name for name in request.domain if name in present]
-    queries = [
-        Query(counts if counts is not None else np.zeros(request.widths[name], dtype=np.int64), nonnegative=True)
-        for name, counts in _counted(station, request, held).items()
-    ]
-    content = release(station, queries, request.noise, "description of columns")
-    return DescribeReply(station.mask(content), station.public(held), station.public(station.policy.minimum_count))
+    if held != [name for name in request.domain if station.organization in request.holders.get(name, ())]:
+        raise MessageError("the request names other columns of this station than it has; the job stops")
+    return held
 
 
-def _counted(station: Station, request: DescribeRequest, held: list[str]) -> dict[str, NDArray[np.int64] | None]:
-    """Return every asked column's counts, None where the station lacks it."""
-    counted: dict[str, NDArray[np.int64] | None] = dict.fromkeys(request.domain)
+def _shown(
+    station: Station, request: DescribeRequest, counted: dict[str, NDArray[np.int64]]
+) -> Exact[dict[str, Shown]] | None:
+    """Return what may be shown of columns that this station alone has, after their borders were held against earlier answers; None of none."""
+    if not counted:
+        return None
+    minimum = station.policy.minimum_count
+    shown = {
+        name: Shown.of(request.schema[name], counts, request.rule(request.schema[name]), minimum)
+        for name, counts in counted.items()
+    }
+    for name, column in shown.items():
+        station.history.note_described(name, request.domain, column.cuts)
+    return station.exact(shown, "description of columns", queries=0, summed=False)
+
+
+def _counted(station: Station, request: DescribeRequest, held: list[str]) -> dict[str, NDArray[np.int64]]:
+    """Return the counts of every asked column that the station has."""
     if not held:
-        return counted
+        return {}
     table = request.unit.table(station, held, {name: request.domain[name] for name in held})
     columns = {name: request.schema[name] for name in held}
     codes = {name: profile.cell_codes(columns[name], table[name], request.rule(columns[name])) for name in held}
     kept = request.unit.kept(station, table, codes)
-    for name, column in columns.items():
-        counted[name] = profile.cell_counts(column, codes[name][kept], request.rule(column))
-    return counted
+    return {
+        name: profile.cell_counts(column, codes[name][kept], request.rule(column)) for name, column in columns.items()
+    }
 
 
 @central
@@ -191,29 +218,35 @@ def describe(federation: Federation, asked: Describe) -> dict[str, Any]:
     request = asked.request
     before = preflight(list(request.domain), (FUNCTION,), asked.added, asked.added.promises, asked.whom)
     parties = federation.open_channel(asked.organizations, replace(before, everywhere=False))
-    replies = federation.round(FUNCTION, request, parties.members, DescribeReply, last=True)
-    widths = request.widths
-    total = signed(summed([reply.vector for reply in replies.values()]), sum(widths.values()))
-    parts = dict(zip(widths, np.split(total, np.cumsum(list(widths.values()))[:-1]), strict=True))
-    holders = {name: [m for m, reply in replies.items() if name in reply.held.value] for name in widths}
-    for name, members in holders.items():
+    request = replace(request, holders={name: parties.holders[name] for name in request.domain})
+    for name, members in request.holders.items():
         if not members:
             raise DataProblem(
                 f"no station has a column '{name}'; check the name, or leave it out of columns and domain"
             )
-    if any(not set(reply.held.value) <= set(widths) for reply in replies.values()):
-        raise MessageError("a station tells of columns that were not asked for; use one version everywhere")
+    replies = federation.round(FUNCTION, request, parties.members, DescribeReply, last=True)
+    widths = request.widths
+    total = signed(summed([reply.vector for reply in replies.values()]), sum(widths.values()))
+    parts = dict(zip(widths, np.split(total, np.cumsum(list(widths.values()))[:-1]), strict=True))
     minimum = 0 if asked.added.promises else max(reply.minimum_count.value for reply in replies.values())
-    described = {}
-    for column in request.schema:
-        entry = _told(column, parts[column.name], request.rule(column), minimum)
-        described[column.name] = {"organizations": [federation.name(m) for m in holders[column.name]], **entry}
+    shown = {
+        name: column
+        for member, reply in replies.items()
+        if reply.alone is not None
+        for name, column in reply.alone.value.items()
+        if request.holders.get(name) == [member]
+    }
     noise = {
         name: asked.added.deviation(len(widths), 1.0, 1.0, size, len(parties.members), nonnegative=True)
         for name, size in widths.items()
     }
-    for name, counts in parts.items():
-        _warn(federation, name, counts, noise[name])
+    described = {}
+    for column in request.schema:
+        name, holders = column.name, [federation.name(member) for member in request.holders[column.name]]
+        if name not in shown:
+            shown[name] = Shown.of(column, parts[name], request.rule(column), minimum, LOUD * noise[name])
+        described[name] = {"organizations": holders, **shown[name].entry(column)}
+        _warn(federation, name, shown[name], noise[name])
     return federation.result(
         model={"format": FORMAT, "columns": described},
         privacy=_statement(asked, len(widths)),
@@ -221,45 +254,17 @@ def describe(federation: Federation, asked: Describe) -> dict[str, Any]:
     )
 
 
-def _told(column: Column, counts: NDArray[np.int64], bins: Any, minimum: int) -> dict[str, Any]:
-    """Return what may be shown of a column's counts."""
-    values, beside = counts[: -profile.BESIDE], counts[-profile.BESIDE :]
-    edges = None
-    if not column.is_categorical:
-        edges = column.edges(bins)
-        if minimum > 1:
-            values, edges = profile.merged(values, edges, minimum)
-    shown = np.concatenate([values, beside])
-    hidden = np.zeros(len(shown), dtype=np.bool_)
-    # What is empty beside the values is shown as empty, and hides nothing else.
-    kept = np.concatenate([np.arange(len(values)), len(values) + np.flatnonzero(beside)])
-    hidden[kept] = suppress(shown[kept], minimum)
-    cells = [None if secret else int(count) for count, secret in zip(shown, hidden, strict=True)]
-    entry: dict[str, Any] = {"records": int(counts.sum()), "outside": cells[-2], "missing": cells[-1]}
-    cells = cells[: len(values)]
-    if edges is None:
-        return {**entry, "categories": {"values": list(column.categories or ()), "counts": cells}}
-    # Quantiles follow from what is shown alone: what the shown counts leave of all records is spread over the hidden bins.
-    secret = hidden[: len(values)]
-    rest = (int(counts.sum()) - int(shown[~hidden].sum())) / max(int(secret.sum()), 1)
-    quantiles = None if secret.all() else profile.quantiles(np.where(secret, rest, values), edges, LEVELS)
-    by_level = None if quantiles is None else dict(zip(map(str, LEVELS), quantiles, strict=True))
-    return {**entry, "bins": {"edges": edges.tolist(), "counts": cells}, "quantiles": by_level}
-
-
-def _warn(federation: Federation, name: str, counts: NDArray[np.int64], noise: float) -> None:
+def _warn(federation: Federation, name: str, shown: Shown, noise: float) -> None:
     """Warn of a column of which nearly nothing is understood, as far as its counts are more than noise."""
-    total, outside, missing = (float(part) for part in (counts.sum(), counts[-2], counts[-1]))
-    spread = LOUD * noise * np.sqrt(len(counts))
-    if total <= spread:
+    if shown.records <= LOUD * noise * np.sqrt(len(shown.counts)):
         federation.warn(
             f"column '{name}': the noise is larger than all counts together; give a larger epsilon or fewer columns"
         )
-    elif outside - LOUD * noise > NEARLY_ALL * (total - missing):
+    elif shown.nearly_all == "outside":
         federation.warn(
             f"column '{name}': nearly all its values are outside its domain; correct the domain or the column's name"
         )
-    elif missing - LOUD * noise > NEARLY_ALL * total:
+    elif shown.nearly_all:
         federation.warn(f"column '{name}' is nearly empty")
 
 
@@ -267,7 +272,7 @@ def _statement(asked: Describe, columns: int) -> dict[str, Any]:
     noise = asked.added
     reveals = {
         "researcher": "the counts of every column over the stations, and who has which column",
-        "central": "the same before small counts are hidden; of a column that one station alone has, that station's counts",
+        "central": "the same, of columns that several stations have before small counts are hidden",
         "stations": "which columns are asked for",
         "helper": "which columns are asked for",
     }

@@ -130,10 +130,11 @@ class OpenRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class OpenReply(Message):
-    """A station's keys of the job, whether it holds the task's database, and its limits, which `disclosure_settings` tells to anybody."""
+    """A station's keys of the job, whether it holds the task's database, which of the announced columns, and its limits, which `disclosure_settings` tells."""
 
     card: Public[Card]
     has_data: Public[bool]
+    columns: Public[list[str]]
     minimum_organizations: Public[int]
     policy: Public[dict[str, Any]]
 
@@ -173,10 +174,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """Who takes part: `stations` hold the task's data, `helpers` do not. Organization ids, ascending."""
+    """Who takes part: `stations` hold the task's data, `helpers` do not, and `holders` have a column that the task announced. Organization ids, ascending."""
 
     stations: tuple[int, ...]
     helpers: tuple[int, ...]
+    holders: Mapping[str, list[int]] = field(default_factory=dict)
 
     @property
     def members(self) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
     """Check what the task will ask, and make this station's key for the job.
 
     **Reveals** to central and to all members a fresh public key (and the lasting one, where the node keeps it); to central
-    whether the station holds the task's database, and limits that `disclosure_settings` tells anyway.
+    whether the station holds the task's database, which of the columns that the task announced, and limits that `disclosure_settings` tells anyway.
     **Assumes** nothing: nothing is spent here, and no value of the table is looked at.
     """
     policy = station.policy
@@ -33,10 +33,13 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
         _check(station, request.preflight)
         if station.has_data and request.stations and request.preflight.summed and not request.preflight.private:
             station.history.foresee(set(request.preflight.columns) & set(station.columns), frozenset(request.stations))
+    announced_columns = () if request.preflight is None or not station.has_data else request.preflight.columns
+    present = set(station.columns) if announced_columns else set()
     card = Card.make(station.organization, station.memory.keys().public_bytes, station.identity, station.session)
     return OpenReply(
         card=station.public(card),
         has_data=station.public(station.has_data),
+        columns=station.public([name for name in announced_columns if name in present]),
         minimum_organizations=station.public(policy.minimum_organizations),
         policy=station.public(limits.as_public(policy)),
     )

@@ -113,14 +113,30 @@ class History:
         ThresholdError
             If the borders are `chosen` by the task, and nothing is remembered.
         """
+        chosen = chosen or column in self._source.cut
+        self._note_cuts(column, domain, cuts, (readings.OF, readings.SHOWN) if chosen else (readings.OF,))
+
+    def note_described(self, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float]) -> None:
+        """Note for the rounds of the job at which points a description that tells of this station's rows alone cuts a column.
+
+        Raises
+        ------
+        ThresholdError
+            If nothing is remembered.
+        """
+        self.note_borders(column, cuts)
+        self._note_cuts(column, domain, cuts, (readings.SHOWN,))
+
+    def _note_cuts(
+        self, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float], kinds: Sequence[str]
+    ) -> None:
         if column in self._source.cut:
-            cut = self._source.cut[column]
-            column, cuts, chosen = cut.column, cut.at, True
-        if chosen and cuts and self._forgets:
+            column, cuts = self._source.cut[column].column, self._source.cut[column].at
+        if readings.SHOWN in kinds and cuts and self._forgets:
             raise ThresholdError(REMEMBERS_NOTHING)
         if self._folder is not None:
             for name, words in self._source.reads([column], domain, ()).items():
-                self._note_readings(readings.of_bins(name, words, cuts))
+                self._note_readings(readings.of_bins(name, words, cuts, kinds))
 
     def check_conditions(self, conditions: Sequence[tuple[str, str, Any]], domain: Mapping[str, Any] | None) -> None:
         """Remember the conditions of an exact count, each (column, operator, value), or refuse them if with earlier ones they set few rows apart.
@@ -233,10 +249,7 @@ class History:
         if self._memory.read(admitted) is not None:
             return
 
-        def texts(name: str) -> list[str | None]:
-            return self._source.texts(name.removeprefix(readings.OF))
-
-        if not Readings(*self._place(folder)).admit(self._readings(), self._policy.minimum_count, texts):
+        if not Readings(*self._place(folder)).admit(self._readings(), self._policy.minimum_count, self._source.texts):
             raise ThresholdError(SETS_FEW_APART)
         self._memory.once(admitted, b"1")
 

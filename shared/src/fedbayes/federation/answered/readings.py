@@ -30,8 +30,11 @@ from .record import Record
 
 MOST_READINGS = 64
 """Readings of one column, as many as sets of organizations (`organizations.MOST_SETS`); where there are more, a new one is refused."""
-OF = "conditions on "
+OF = "conditions on\x1f"
 """Before a column's name: the conditions of counts on it and the bins of tables, which are held against one another."""
+SHOWN = "description of\x1f"
+"""Before a column's name: the borders that descriptions told of it, and what tasks chose. What is told is held against `OF` too, but not bins that a station
+finds in its own data against what was told before: they are no choice of a task, and a description is for whoever wants to fit later."""
 CUT = "bins"
 """Stands for an operator where words tell of bins."""
 Texts = Callable[[str], "list[str | None]"]
@@ -235,21 +238,33 @@ class Readings:
                 return True
         with self._record.transaction() as remembered:
             for name, words in wanted:
-                earlier = remembered.of(name)
+                earlier, beside = remembered.of(name), OF + column_of(name)
                 if words in earlier:
                     continue
-                new = not earlier
-                if earlier:
-                    rows = Counter(texts(name))
-                    groups = [groups_of(list(rows), one) for one in (*earlier, words)]
-                    alike = [one for one, text in zip(groups, earlier, strict=False) if _is_cut(text) == _is_cut(words)]
-                    new = not alike or _splits([*alike, groups[-1]])
-                    full = new and len(earlier) >= MOST_READINGS
-                    if full or tells_of_few([*earlier, words], groups, np.array(list(rows.values())), minimum):
-                        return False
+                rows = Counter(texts(column_of(name)))
+                shown = name.startswith(SHOWN) and (beside, words) not in wanted
+                new, refused = _compared(earlier, words, rows, minimum)
+                if refused or (shown and _compared(remembered.of(beside), words, rows, minimum)[1]):
+                    return False
                 if new:
                     remembered.add(name, words)
         return True
+
+
+def column_of(name: str) -> str:
+    """Return the column that something is remembered of."""
+    return name.removeprefix(OF).removeprefix(SHOWN)
+
+
+def _compared(earlier: Sequence[str], words: str, rows: Mapping[str | None, int], minimum: int) -> tuple[bool, bool]:
+    """Return whether a reading tells something new beside earlier ones, and whether it is refused because of them; `rows` has those of each value."""
+    if not earlier:
+        return True, False
+    groups = [groups_of(list(rows), one) for one in (*earlier, words)]
+    alike = [one for one, text in zip(groups, earlier, strict=False) if _is_cut(text) == _is_cut(words)]
+    new = not alike or _splits([*alike, groups[-1]])
+    full = new and len(earlier) >= MOST_READINGS
+    return new, full or tells_of_few([*earlier, words], groups, np.array(list(rows.values())), minimum)
 
 
 def _splits(groups: Sequence[NDArray[np.int64]]) -> bool:
@@ -258,15 +273,17 @@ def _splits(groups: Sequence[NDArray[np.int64]]) -> bool:
     return bool(counts[0] < counts[1])
 
 
-def of_bins(column: str, words: str, cuts: Sequence[float]) -> dict[str, str]:
-    """Return the reading that bins make of a column of the table that is read by `words`; none without cut points."""
-    return {OF + column: bins_of(words, cuts)} if cuts else {}
+def of_bins(column: str, words: str, cuts: Sequence[float], kinds: Sequence[str]) -> dict[str, str]:
+    """Return the readings, of each of `kinds`, that bins make of a column of the table that is read by `words`; none without cut points."""
+    return {kind + column: bins_of(words, cuts) for kind in kinds} if cuts else {}
 
 
 def of_conditions(conditions: Sequence[tuple[str, str, Any]], read: Mapping[str, str]) -> dict[str, str]:
     """Return the readings that conditions of a count, (column, operator, value) each, make of columns that are read by the words in `read`."""
     tests = {column: [(operator, value) for name, operator, value in conditions if name == column] for column in read}
-    return {OF + column: conditions_of(tests[column], words) for column, words in read.items()}
+    return {
+        kind + column: conditions_of(tests[column], words) for column, words in read.items() for kind in (OF, SHOWN)
+    }
 
 
 def changes_few(asked: Iterable[tuple[str, str]], minimum: int, texts: Texts) -> bool:
@@ -275,7 +292,7 @@ def changes_few(asked: Iterable[tuple[str, str]], minimum: int, texts: Texts) ->
     With readings that take values of many rows for others only, no two of them set few rows apart.
     """
     for name, words in set(asked):
-        if not name.startswith(OF) and words != PLAIN:
+        if name == column_of(name) and words != PLAIN:
             rows = Counter(texts(name))
             groups = [groups_of(list(rows), one) for one in (PLAIN, words)]
             if sets_few_apart(groups, np.array(list(rows.values())), minimum):
