@@ -58,7 +58,6 @@ LONGER = {
     "algorithms/vertibayes/src/v6_vertibayes/arguments.py",
     "algorithms/vertibayes/src/v6_vertibayes/model.py",
     "algorithms/verticox/src/v6_verticox/arguments.py",
-    "algorithms/verticox/src/v6_verticox/horizontal/fitting.py",
     "algorithms/verticox/src/v6_verticox/rounds/setup.py",
     "algorithms/verticox/src/v6_verticox/rounds/surface.py",
     "algorithms/verticox/src/v6_verticox/shares/program.py",
