@@ -27,9 +27,10 @@ from ..shares.agreed import CHECK, check_bound, layout, places_of, taker, total_
 from ..shares.complete import NODES, integrated, opened_names
 from ..shares.layout import BESIDE
 from ..shares.layout import beside as beside_step
-from ..shares.program import CORRECTING, forms
+from ..shares.program import CORRECTING
 from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
 from ..shares.sandwich import SQUARES, kinds
+from ..shares.travel import forms
 from .lockstep import Rounds
 from .points import Beside, Gradient
 from .sealed import sealed_parts

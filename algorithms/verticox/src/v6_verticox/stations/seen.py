@@ -35,7 +35,7 @@ from ..cox.subspace import maximised
 from ..messages.seen import RESIDUAL_BITS, PredictReply, PredictRequest, ResidualReply, ResidualRequest
 from ..messages.setup import Plan
 from ..shares.layout import FEATURE_BITS
-from ..shares.program import pack
+from ..shares.travel import pack
 from .dealer import dealt
 from .holder import PURPOSE, ShareHolder
 from .sums import masked_for, received
