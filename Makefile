@@ -28,7 +28,7 @@ lint: setup ## Check style (ruff) and the layers of the packages (import-linter)
 	@scripts/lint_imports
 
 types: setup ## Check types (mypy, strict) of the library, the algorithms and what reproduces the papers
-	@.venv/bin/mypy --strict $(PACKAGES) scripts/reproduce
+	@.venv/bin/mypy --strict $(PACKAGES) scripts/reproduce scripts/store_files.py
 
 differential: setup ## Random federations and questions against pooled answers (N cases a function, SEED, ONLY=method.function, CASE=file again)
 	@PYTHONPATH=tests/differential OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m harness --cases $(or $(N),25) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(if $(CASE),--case $(CASE)) $(ARGS)

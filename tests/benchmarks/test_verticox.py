@@ -13,9 +13,10 @@ import pandas as pd
 import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
-from v6_verticox.cox import consensus, likelihood
+from v6_verticox.cox import likelihood
 from v6_verticox.rounds.lockstep import alone
 from v6_verticox.solvers.newton import solve
+from verticox import pooled
 
 pytestmark = pytest.mark.benchmark
 PUBLISHED = {100: 0.31, 500: 0.49, 1_000: 2.2, 5_000: 31.0, 10_000: 65.0}  # seconds an iteration, three parties
@@ -145,7 +146,7 @@ def test_an_admm_iteration_grows_linearly(figure):
         frame = records(rows)
         blocks = [frame[["x0", "x1", "x2"]].to_numpy(), frame[["x3", "x4", "x5"]].to_numpy()]
         risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
-        runs = [seconds(lambda b=blocks, r=risk: consensus.fit(b, r, rho=0.25, iterations=5)) / 5 for _ in range(3)]
+        runs = [seconds(lambda b=blocks, r=risk: pooled.fit(b, r, rho=0.25, iterations=5)) / 5 for _ in range(3)]
         times[rows] = min(runs)
     print("seconds an ADMM iteration:", times)
     with figure("verticox", "admm_time") as axes:
@@ -168,7 +169,7 @@ def test_error_by_iteration_and_round(figure, paper_data):
     marks = [10, 20, 50, 100, 200, 300, 500]
     errors = {}
     for update in ("standard", "published"):
-        fits = [consensus.fit(np.split(values, [3, 5], axis=1), risk, iterations=mark, update=update) for mark in marks]
+        fits = [pooled.fit(np.split(values, [3, 5], axis=1), risk, iterations=mark, update=update) for mark in marks]
         errors[update] = [np.max(np.abs(np.concatenate(fit.coefficients) - expected)) for fit in fits]
     found = {solver: fitted(*table(paper_data, "rossi"), solver, "breslow") for solver in ("private_newton", "bfgs")}
     with figure("verticox", "error_by_round") as axes:

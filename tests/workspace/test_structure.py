@@ -52,16 +52,12 @@ SOURCES = sorted(
 )
 LONGEST_FILE, LONGEST_LISTED, LONGEST_FUNCTION = 300, 420, 40
 LONGER = {
-    "algorithms/discriminative_naive_bayes/src/v6_discriminative_naive_bayes/training.py",
     "algorithms/secure_naive_bayes/src/v6_secure_naive_bayes/messages.py",
     "algorithms/secure_naive_bayes/src/v6_secure_naive_bayes/partial.py",
     "algorithms/vertibayes/src/v6_vertibayes/arguments.py",
-    "algorithms/vertibayes/src/v6_vertibayes/model.py",
     "algorithms/verticox/src/v6_verticox/arguments.py",
-    "algorithms/verticox/src/v6_verticox/horizontal/fitting.py",
     "algorithms/verticox/src/v6_verticox/rounds/setup.py",
     "algorithms/verticox/src/v6_verticox/rounds/surface.py",
-    "algorithms/verticox/src/v6_verticox/shares/program.py",
     "algorithms/verticox/src/v6_verticox/stations/private.py",
     "shared/src/fedbayes/client/commands/app.py",
     "shared/src/fedbayes/client/commands/interrupts.py",
@@ -69,7 +65,6 @@ LONGER = {
     "shared/src/fedbayes/federation/declare.py",
     "shared/src/fedbayes/federation/embedded/federation.py",
     "shared/src/fedbayes/federation/embedded/server.py",
-    "shared/src/fedbayes/federation/horizontal/noise.py",
     "shared/src/fedbayes/federation/station.py",
     "shared/src/fedbayes/federation/vertical/central.py",
     "shared/src/fedbayes/federation/vertical/engine.py",

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from test_verticox import fitted
 
-from v6_verticox.cox import consensus, likelihood
+from v6_verticox.cox import likelihood
 from v6_verticox.cox.survival import concordance
+from verticox import pooled
 
 from .. import core
 from ..core import Item
@@ -53,7 +54,7 @@ class Published:
     def run(self, iterations: int) -> tuple[np.ndarray, float]:
         """Return the coefficients and the seconds."""
         began = time.perf_counter()
-        made = consensus.fit(self.blocks, self.risk, rho=RHO, iterations=iterations, update="published")
+        made = pooled.fit(self.blocks, self.risk, rho=RHO, iterations=iterations, update="published")
         return np.concatenate(made.coefficients), time.perf_counter() - began
 
     def errors(self, coefficients: np.ndarray) -> dict[str, float]:

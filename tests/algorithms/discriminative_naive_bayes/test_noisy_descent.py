@@ -5,12 +5,13 @@ import pytest
 from weighted_tables import DOMAIN, table
 
 from fedbayes.federation.horizontal import Columns
+from v6_discriminative_naive_bayes.adam import trust
 from v6_discriminative_naive_bayes.arguments import Fit
 from v6_discriminative_naive_bayes.likelihood import Evidence, loss_and_gradient
 from v6_discriminative_naive_bayes.messages import Shape, StepRequest
 from v6_discriminative_naive_bayes.model import Layout, count, tables_from_counts, without_noise
 from v6_discriminative_naive_bayes.partial import TABLE_BITS, encode_rows, honest_deviation, move, prepare
-from v6_discriminative_naive_bayes.training import Training, trust
+from v6_discriminative_naive_bayes.training import Training
 
 SHAPE = Shape(Columns("class", ["a", "b", "c", "z"], DOMAIN), {"z": 4}, tables="dp")
 ROWS = encode_rows(SHAPE, SHAPE.columns.schema.encode(table(3000, 1)))

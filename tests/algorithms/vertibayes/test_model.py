@@ -6,8 +6,9 @@ import pytest
 from fedbayes.bayes.network import BayesianNetwork
 from v6_vertibayes.arguments import Fit, fine_rules
 from v6_vertibayes.budget import Budget
+from v6_vertibayes.gaps import ObservedStates
 from v6_vertibayes.merging import MergedTables
-from v6_vertibayes.model import ObservedStates, Variable, learn
+from v6_vertibayes.model import Variable, learn
 from v6_vertibayes.sources import Source
 from v6_vertibayes.validation import assess, assess_counts, average
 

@@ -20,19 +20,10 @@ from v6_verticox.messages.private import Stage
 from v6_verticox.rounds.points import Gradient
 from v6_verticox.shares.layout import FEATURE_BITS, LINE_BITS, Layout
 from v6_verticox.shares.layout import beside as beside_step
-from v6_verticox.shares.program import (
-    CORRECTING,
-    Program,
-    forms,
-    joined,
-    masks,
-    pack,
-    reorder,
-    scattered,
-    unpack,
-)
+from v6_verticox.shares.program import CORRECTING, Program, masks
 from v6_verticox.shares.reciprocals import NEWTON, reciprocal_name
 from v6_verticox.shares.sorting import OutcomeHolder, delta, masked_input
+from v6_verticox.shares.travel import forms, joined, pack, reorder, scattered, unpack
 
 
 @dataclass

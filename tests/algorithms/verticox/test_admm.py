@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from v6_verticox.cox import consensus, likelihood
+from verticox import pooled
 
 
 def problem(rows=60, seed=0):
@@ -65,7 +66,7 @@ def test_table_six_four_of_the_thesis(paper_data, parties, update):
         risk, values, names = drawn(paper_data("seer_breast"), seed)
         expected = likelihood.fit(risk, values, names).coefficients
         blocks = np.split(values, np.floor(np.arange(1, parties) * 6 / parties).astype(int), axis=1)
-        fits = [consensus.fit(blocks, risk, rho=0.25, iterations=limit, update=update) for limit in (100, 500)]
+        fits = [pooled.fit(blocks, risk, rho=0.25, iterations=limit, update=update) for limit in (100, 500)]
         errors.append([np.max(np.abs(np.concatenate(fit.coefficients) - expected)) for fit in fits])
     assert np.all(np.median(errors, axis=0) <= PUBLISHED[parties])
 
@@ -88,7 +89,7 @@ def test_the_published_update_is_the_published_one(paper_data):
         z = consensus.auxiliary(risk, mean + common / rho, z, 3, rho)
         parts = z + own + multiplier / rho - mean - common / rho
         multiplier = common + rho * (mean - parts)
-    found = consensus.fit(blocks, risk, rho=rho, iterations=6, update="published")
+    found = pooled.fit(blocks, risk, rho=rho, iterations=6, update="published")
     np.testing.assert_allclose(np.concatenate(found.coefficients), np.concatenate(beta), rtol=1e-7)
 
 
@@ -97,7 +98,7 @@ def test_it_stops_by_the_residuals(paper_data):
     values = frame[["fin", "age", "prio"]].to_numpy(dtype=float)
     values = (values - values.mean(axis=0)) / values.std(axis=0)
     risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
-    found = consensus.fit([values[:, :1], values[:, 1:]], risk, rho=0.25, iterations=1000, tolerance=1e-5)
+    found = pooled.fit([values[:, :1], values[:, 1:]], risk, rho=0.25, iterations=1000, tolerance=1e-5)
     assert found.iterations < 1000
     assert max(found.primal, found.dual) <= 1e-5
     np.testing.assert_allclose(

@@ -349,7 +349,7 @@ def test_points_are_for_the_question_that_was_tallied(clinic: pd.DataFrame, what
 
 
 def _untallied(federation: Any, stations: Any, question: Any) -> Any:
-    from v6_verticox.horizontal.fitting import Known
+    from v6_verticox.horizontal.tallies import Known
 
     width = len(question.labels)
     counts = np.zeros(len(question.times) + 1, dtype=np.int64)

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from v6_verticox.cox import consensus, likelihood
+from v6_verticox.cox import likelihood
 from v6_verticox.rounds.lockstep import alone
 from v6_verticox.solvers.newton import solve
+from verticox import pooled
 
 FEATURES = ["fin", "age", "race", "wexp", "mar", "paro", "prio"]
 
@@ -18,8 +19,8 @@ def split(frame):
 def test_published_aggregator_rebuilds_a_station_from_predictors_and_coefficients(paper_data):
     """Published ADMM: predictors of as many iterations as columns, and the coefficients, are a linear system."""
     blocks, time, event = split(paper_data("rossi"))
-    seen = consensus.Views()
-    consensus.fit(blocks, likelihood.RiskSets.of(time, event), rho=0.25, iterations=8, views=seen)
+    seen = pooled.Views()
+    pooled.fit(blocks, likelihood.RiskSets.of(time, event), rho=0.25, iterations=8, views=seen)
     predictors = np.stack([iteration[0] for iteration in seen.predictors], axis=1)
     coefficients = np.stack([iteration[0] for iteration in seen.coefficients], axis=1)
     rebuilt = np.linalg.lstsq(coefficients.T, predictors.T, rcond=None)[0].T
@@ -29,8 +30,8 @@ def test_published_aggregator_rebuilds_a_station_from_predictors_and_coefficient
 def test_published_aggregator_finds_binary_columns_without_coefficients(paper_data):
     """The span of the predictors is the span of the columns: a 0/1 column is found by testing candidates against it."""
     blocks, time, event = split(paper_data("rossi"))
-    seen = consensus.Views()
-    consensus.fit(blocks, likelihood.RiskSets.of(time, event), rho=0.25, iterations=8, views=seen)
+    seen = pooled.Views()
+    pooled.fit(blocks, likelihood.RiskSets.of(time, event), rho=0.25, iterations=8, views=seen)
     predictors = np.stack([iteration[0] for iteration in seen.predictors], axis=1)
     basis = np.linalg.svd(np.column_stack([predictors, np.ones(len(time))]), full_matrices=False)[0][:, :4]
     secret = paper_data("rossi")["fin"].to_numpy(dtype=float)

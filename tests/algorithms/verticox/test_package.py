@@ -11,7 +11,7 @@ from fedbayes.federation.errors import MessageError
 from v6_verticox.cox import likelihood
 from v6_verticox.messages.private import Stage
 from v6_verticox.messages.setup import Plan
-from v6_verticox.shares.program import pack, unpack
+from v6_verticox.shares.travel import pack, unpack
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import store_files
 from fedbayes.federation import central, declare, signatures
 from fedbayes.federation.declare import PARTIES, TARGET, Arguments, argument, choice, number, unless, when, whole
 from fedbayes.federation.errors import ArgumentError
@@ -164,7 +165,7 @@ def test_the_store_is_told_choices_defaults_and_one_condition() -> None:
         partial_close=print,
         arguments=SimpleNamespace(STORE=signatures.Store("Made", "Made up.", "horizontal")),
     )
-    content = signatures.store_of(module, "image:1", "4.15")  # type: ignore[arg-type]
+    content = store_files.store_of(module, "image:1", "4.15")  # type: ignore[arg-type]
     assert [function["type"] for function in content["functions"]] == ["central", "federated"]
     named = {one["name"]: one for one in content["functions"][0]["arguments"]}
     assert "has_default_value" not in named["label"]
@@ -189,7 +190,7 @@ def test_the_store_is_told_choices_defaults_and_one_condition() -> None:
 
 def test_a_page_names_what_is_as_before_below_the_table() -> None:
     module = SimpleNamespace(__all__=["again", "fit"], fit=fit, again=fit)
-    text = signatures.page_of(module)  # type: ignore[arg-type]
+    text = store_files.page_of(module)  # type: ignore[arg-type]
     assert text.count("| `label` |") == 1
     assert "`again` takes `label`, " in text
 

@@ -14,6 +14,7 @@ from fedbayes.bayes.unknown import without_values
 from fedbayes.federation.horizontal import EvaluateRequest, SecureSums, SumReply, check_noise, signed
 
 from . import terms
+from .adam import LEARNING_RATE, descended, trust
 from .attributes import information, learn
 from .classifier import WeightedNaiveBayes
 from .descent import expected_curvature, minimise
@@ -29,20 +30,6 @@ from .partial import (
     table_deviation,
 )
 from .settings import PERSONAL_ITERATIONS, Settings, settled
-
-LEARNING_RATE = 0.3  # of Adam on noisy gradients; chosen on parts of Adult's training rows
-MOMENTUM, SQUARES, SMALL = 0.9, 0.99, 1e-12
-"""Adam's decays, the second faster than usual for tens of steps, and what keeps a divisor above 0."""
-CAUTION = 5.0  # variances of noise that a square must exceed to be half believed; chosen on the same rows
-
-
-def trust(sums: Floats, variance: float) -> Floats:
-    """Return how far numbers stand out of noise of a known variance: 0 (not at all) to 1, entry by entry.
-
-    The squares of the numbers over themselves and `CAUTION` times the variance, as in Wiener's filter.
-    """
-    squares = np.square(sums)
-    return np.asarray(squares / np.maximum(squares + CAUTION * variance, SMALL**2))
 
 
 class Training:
@@ -235,26 +222,12 @@ class Training:
         return terms.learn(ask, beforehand, first, variance, rounds, self.settings.regularization)
 
     def _by_adam(self, weights: Floats, variance: float, rate: float, rounds: int) -> Floats:
-        """Return the mean of the second half of a path of Adam's steps.
+        """Return weights after Adam's steps (`adam`)."""
 
-        A step is shortened by `trust`, so that weights of which the data say little stay there.
+        def ask(weights: Floats) -> Floats:
+            return np.asarray(self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS)
 
-        References
-        ----------
-        Kingma and Ba, Adam, ICLR 2015; the noise is of the gradients, so everything here is post-processing.
-        """
-        spread = 0.0
-        first, second = np.zeros_like(weights), np.zeros_like(weights)
-        kept: list[Floats] = []
-        for step in range(1, rounds + 1):
-            gradient = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS
-            first = MOMENTUM * first + (1 - MOMENTUM) * gradient
-            second = SQUARES * second + (1 - SQUARES) * gradient**2
-            spread = MOMENTUM**2 * spread + (1 - MOMENTUM) ** 2 * variance
-            move = (first / (1 - MOMENTUM**step)) / np.sqrt(second / (1 - SQUARES**step) + SMALL)
-            weights = 1.0 + (weights - rate * move * trust(first, spread) - 1.0) / (1.0 + self.settings.regularization)
-            kept.append(weights)
-        return np.asarray(np.mean(kept[len(kept) // 2 :], axis=0)) if kept else weights
+        return descended(ask, weights, variance, rate, rounds, self.settings.regularization)
 
     def _by_attribute(self, counts: NDArray[np.int64], variance: float, rounds: int) -> Floats:
         """Return weights of which those of an attribute are alike, after the first rounds."""

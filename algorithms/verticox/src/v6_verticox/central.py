@@ -10,16 +10,17 @@ import numpy as np
 
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation import Federation, central
-from fedbayes.federation.errors import ArgumentError, PlacementError
+from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import ROW, CountNoise, preflight, schema_errors
 
 from . import report
 from .arguments import Fit, checked_terms
 from .horizontal import report as horizontal_report
-from .horizontal.fitting import Sums, solve_sums, tally, widths
+from .horizontal.fitting import Sums, solve_sums
 from .horizontal.formula import Design, entry_of
 from .horizontal.messages import MOST_COLUMNS, Question, reference_of
 from .horizontal.private.fit import private_by_rows
+from .horizontal.tallies import summing_stations, tally, widths
 from .noisy.fit import private_by_columns
 from .rounds.lockstep import Alone, alone
 from .rounds.mean import mean_predictor
@@ -69,11 +70,9 @@ def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
     called = (*SUMMING, *(WEIGHING if asked.weights else ()), *(SCORING if asked.sandwich else ()))
     derived = tuple(question.design.terms.derived_from) if question.design is not None else ()
     opening = replace(preflight(question.columns, called, CountNoise(), False, ROW), derived_from=derived)
-    parties = federation.open_channel(asked.organizations, opening)
-    if len(parties.stations) < 2:
-        raise PlacementError("sums over stations need two or more organizations with data; add one")
-    known = tally(federation, parties.stations, question)
-    sums = Sums(federation, parties.stations, known, asked.limit - asked.sandwich)
+    stations = summing_stations(federation, asked.organizations, opening)
+    known = tally(federation, stations, question)
+    sums = Sums(federation, stations, known, asked.limit - asked.sandwich)
     solution = solve_sums(sums, asked.penalty, asked.tolerance)
     scores = sums.scores(solution.sums) if asked.sandwich else None
     model = horizontal_report.model_json(

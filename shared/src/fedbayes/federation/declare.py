@@ -11,7 +11,7 @@ A class of arguments is a frozen dataclass whose fields are made by :func:`argum
     def fit(federation: Federation, asked: Fit) -> dict[str, Any]: ...
 
 The researcher calls ``fit(column="age")``. `central` checks the arguments by their declarations and hands them to the function as one object.
-:mod:`fedbayes.federation.signatures` makes help, pages, store files and a description in JSON from the same fields. Arguments that several
+:mod:`fedbayes.federation.signatures` makes help and a description in JSON from the same fields, `scripts/store` pages and store files. Arguments that several
 functions share are in classes to inherit from; a field that is declared again replaces the inherited one.
 """
 

@@ -20,7 +20,8 @@ from .horizontal.answers import preflight
 from .horizontal.columns import schema_errors
 from .horizontal.counts import MOST_CELLS, rule_of_each, signed
 from .horizontal.declared import BINS, DOMAIN, Budget, Members, Units
-from .horizontal.noise import CountNoise, Query, release
+from .horizontal.noise import CountNoise, Query
+from .horizontal.releasing import release
 from .horizontal.units import ROW, Unit
 from .results import not_private
 from .rounds import Federation

@@ -1,1 +1,1 @@
-"""The Cox model in plain numpy, no federation: likelihood, survival, tails, and the published consensus on pooled columns."""
+"""The Cox model in plain numpy, no federation: likelihood, survival, tails, and a step of the published consensus."""

@@ -65,9 +65,13 @@ def inverse(information: Vector) -> Vector:
 
 def likelihood_ratio(gain: float, degrees: int) -> dict[str, float]:
     """Return the likelihood-ratio test against no effect."""
+    return tested(max(2.0 * gain, 0.0), degrees)
+
+
+def tested(statistic: float, degrees: int) -> dict[str, float]:
+    """Return a chi-squared statistic as results have it."""
     from scipy.special import gammaincc
 
-    statistic = max(2.0 * gain, 0.0)
     return {
         "statistic": statistic,
         "degrees_of_freedom": degrees,

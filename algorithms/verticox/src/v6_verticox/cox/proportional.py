@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import DataProblem
 
+from .inference import tested
 from .survival import kaplan_meier
 
 Vector = npt.NDArray[np.float64]
@@ -89,10 +90,10 @@ def check(names: Sequence[str], score: Vector, covariance: Vector, transform: st
         return {"time_transform": transform, "features": None, "global": None, "reason": TOO_FEW}
     shift = covariance @ score
     features = [
-        {"feature": name, **_tested(float(value**2 / variance), 1)}
+        {"feature": name, **tested(float(value**2 / variance), 1)}
         for name, value, variance in zip(names, shift, np.diag(covariance), strict=True)
     ]
-    return {"time_transform": transform, "features": features, "global": _tested(float(score @ shift), len(names))}
+    return {"time_transform": transform, "features": features, "global": tested(float(score @ shift), len(names))}
 
 
 def unavailable(transform: str | None, reason: str) -> dict[str, Any] | None:
@@ -100,13 +101,3 @@ def unavailable(transform: str | None, reason: str) -> dict[str, Any] | None:
     return (
         None if transform is None else {"time_transform": transform, "features": None, "global": None, "reason": reason}
     )
-
-
-def _tested(statistic: float, degrees: int) -> dict[str, float]:
-    from scipy.special import gammaincc
-
-    return {
-        "statistic": statistic,
-        "degrees_of_freedom": degrees,
-        "p": float(gammaincc(degrees / 2.0, statistic / 2.0)),
-    }

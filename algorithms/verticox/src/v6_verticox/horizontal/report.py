@@ -13,9 +13,10 @@ from fedbayes.federation import results as common
 from ..cox.inference import coefficient_table, inverse, likelihood_ratio
 from ..cox.proportional import WEIGHTED, check, trend, unavailable
 from ..cox.survival import curve_json
-from .fitting import Known, Solution, widths
+from .fitting import Solution
 from .formula import entry_of
 from .messages import Question
+from .tallies import Known, widths
 
 Vector = npt.NDArray[np.float64]
 NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard are released without noise, from exact sums over risk sets"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fedbayes.federation import Exact, Message
@@ -183,6 +184,16 @@ class Plan(Message):
     weighted: bool = False
     products: list[Product] = field(default_factory=list)
     flat: bool = False
+
+    @property
+    def senders(self) -> dict[int, int]:
+        """Stations with features but the outcome holder, and how many columns each has, in their order."""
+        return {m: width for m, width in zip(self.holders[:-1], self.widths[:-1], strict=True) if width}
+
+    def split(self, numbers: Iterable[float]) -> dict[int, list[float]]:
+        """Return numbers, one a column, by the share holder whose columns they are of."""
+        left = iter(numbers)
+        return {m: [float(next(left)) for _ in range(w)] for m, w in zip(self.holders, self.widths, strict=True)}
 
     def __post_init__(self) -> None:
         self._check_products()

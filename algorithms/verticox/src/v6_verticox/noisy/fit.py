@@ -12,7 +12,6 @@ from fedbayes.federation import Broadcast, Federation
 from fedbayes.federation.errors import ArgumentError, PlacementError
 from fedbayes.federation.horizontal import SumReply, signed
 from fedbayes.federation.vertical import check_equal_rows, choose_helper
-from fedbayes.mpc.wide import Wide
 
 from ..arguments import Fit
 from ..horizontal.messages import Question
@@ -25,7 +24,7 @@ from ..horizontal.private.messages import STEPS, Asked, SlopeRequest
 from ..messages.setup import Plan
 from ..messages.setup import Question as Matched
 from ..rounds.setup import PARTIALS, aligned, joined
-from ..shares.agreed import CHECK, check_bound, taker
+from ..shares.agreed import CHECK, check_bound, taker, total_of
 from .blurred import units
 from .cuts import Limits, blocks_of
 from .messages import (
@@ -188,18 +187,10 @@ def _read(replies: Sequence[ProductsReply], shape: Step) -> Whole:
     """Return the sums of what was revealed in whole units of noise, block after block."""
     parts = []
     for name, bits in shape.reveals().items():
-        total = _added(name, replies)
+        total = total_of(reply.revealed[name] for reply in replies)
         parts.append(units(total, bits - BITS))
-    check_bound(_added(CHECK, replies))
+    check_bound(total_of(reply.revealed[CHECK] for reply in replies))
     return np.concatenate(parts)
-
-
-def _added(name: str, replies: Sequence[ProductsReply]) -> Wide:
-    shares = [Wide.from_words(np.asarray(reply.revealed[name].value)) for reply in replies]
-    total = shares[0]
-    for share in shares[1:]:
-        total = total + share
-    return total
 
 
 def privacy(asked: Asked) -> dict[str, Any]:

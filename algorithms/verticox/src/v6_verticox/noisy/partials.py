@@ -18,7 +18,7 @@ from fedbayes.mpc.wires import Share
 from ..horizontal.private.layout import BITS, Layout, outline_layout
 from ..messages.names import Name
 from ..messages.setup import Plan
-from ..shares.program import Outgoing
+from ..shares.travel import Outgoing
 from ..stations.binding import bound, chained
 from ..stations.dealer import dealer, sealed_corrections
 from ..stations.holder import KeptWires, ShareHolder

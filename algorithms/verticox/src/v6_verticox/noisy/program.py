@@ -18,7 +18,7 @@ from fedbayes.mpc.wires import Share, Wire
 
 from ..messages.names import Name
 from ..messages.setup import Plan
-from ..shares.program import Outgoing
+from ..shares.travel import Outgoing
 from .messages import Sizes
 
 COLUMN_BITS = 14

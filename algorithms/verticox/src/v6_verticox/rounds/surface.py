@@ -11,7 +11,6 @@ import numpy.typing as npt
 from fedbayes.federation import Broadcast, Sealed
 from fedbayes.federation.errors import ConvergenceError
 from fedbayes.mpc.relayed_sums import relayed
-from fedbayes.mpc.wide import Wide
 
 from ..messages.names import START, Name
 from ..messages.private import (
@@ -24,13 +23,14 @@ from ..messages.private import (
     StageReply,
     StageRequest,
 )
-from ..shares.agreed import CHECK, check_bound, layout, places_of, taker, verifier
+from ..shares.agreed import CHECK, check_bound, layout, places_of, taker, total_of, verifier
 from ..shares.complete import NODES, integrated, opened_names
 from ..shares.layout import BESIDE
 from ..shares.layout import beside as beside_step
-from ..shares.program import CORRECTING, forms
+from ..shares.program import CORRECTING
 from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
 from ..shares.sandwich import SQUARES, kinds
+from ..shares.travel import forms
 from .lockstep import Rounds
 from .points import Beside, Gradient
 from .sealed import sealed_parts
@@ -343,9 +343,7 @@ def _added(replies: list[StageReply]) -> dict[str, Vector]:
     """Return the sums of the shares, as real numbers."""
     revealed: dict[str, Vector] = {}
     for name, bits in replies[0].frac_bits.value.items():
-        total = Wide.from_words(np.asarray(replies[0].revealed[name].value))
-        for reply in replies[1:]:
-            total = total + Wide.from_words(np.asarray(reply.revealed[name].value))
+        total = total_of(reply.revealed[name] for reply in replies)
         if name == CHECK:
             check_bound(total)
         else:

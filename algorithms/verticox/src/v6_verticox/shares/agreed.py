@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
+from operator import add
+from typing import Any
 
 import numpy as np
 
@@ -96,6 +99,11 @@ def inputs_of(plan: Plan, step: int, beside: Iterable[int]) -> list[Input]:
         ]
         entries += point_inputs(plan.products, step, SLANT)
     return entries
+
+
+def total_of(shares: Iterable[Any]) -> Wide:
+    """Return the sum of the share holders' words, as they came in replies."""
+    return reduce(add, (Wide.from_words(np.asarray(share.value)) for share in shares))
 
 
 def check_bound(total: Wide) -> None:

@@ -1,4 +1,4 @@
-"""The stages of the private solver, the same for share holders and the dealer, and what travels between stages.
+"""The stages of the private solver, the same for share holders and the dealer.
 
 A stage computes shares. Some are opened under masks to the other share holders (`Outgoing.opened`), who turn them into
 wires before the next stage; a few small ones are revealed to central by their sum (`Outgoing.revealed`).
@@ -6,16 +6,10 @@ wires before the next stage; a few small ones are revealed to central by their s
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, MutableMapping
 from functools import reduce
 from operator import add
 
-import numpy as np
-import numpy.typing as npt
-
-from fedbayes.mpc.relayed_sums import Form
 from fedbayes.mpc.shared_fixed import Dealer, Engine
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, Wire
@@ -45,18 +39,9 @@ from .layout import (
 )
 from .reciprocals import reciprocal_name
 from .ties import TIE_BITS
+from .travel import Outgoing
 
-Arrays = Mapping[str, Wide] | Mapping[Name, Wide]
 CORRECTING = 2  # the refinement beside which the corrections of small ties are opened
-
-
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """Shares that leave a stage: to be opened to all share holders, to be revealed to central, to be told to single stations."""
-
-    opened: dict[Name, Share] = field(default_factory=dict)
-    revealed: dict[str, Share] = field(default_factory=dict)
-    for_stations: dict[str, Share] = field(default_factory=dict)
 
 
 class Program:
@@ -302,27 +287,6 @@ class Program:
         return Outgoing({}, revealed)
 
 
-def joined(parts: list[Outgoing]) -> Outgoing:
-    """Return what several stages of one round send, in one."""
-    opened = {name: share for part in parts for name, share in part.opened.items()}
-    revealed = {name: share for part in parts for name, share in part.revealed.items()}
-    return Outgoing(opened, revealed, {name: share for part in parts for name, share in part.for_stations.items()})
-
-
-def scattered(array: Wide, places: npt.NDArray[np.intp]) -> Wide:
-    """Return published rows at their places in the dealer's order."""
-    full = Wide.zeros(array.shape)
-    full.high[places], full.low[places] = array.high, array.low
-    return full
-
-
-def reorder(outgoing: Outgoing, order: np.ndarray) -> Outgoing:
-    """Bring opened shares from the dealer's order of the inputs into the outcome holder's (secret) one of the rows."""
-    return Outgoing(
-        {name: share.rows(order) for name, share in outgoing.opened.items()}, outgoing.revealed, outgoing.for_stations
-    )
-
-
 def masks(program: Program, stages: list[Stage]) -> dict[str, Wide]:
     """Run stages at the dealer; return the corrections for the last share holder."""
     for stage in stages:
@@ -330,42 +294,3 @@ def masks(program: Program, stages: list[Stage]) -> dict[str, Wide]:
             program.receive(name, None, program.engine.open_with(name, share))
     assert isinstance(program.engine, Dealer)
     return program.engine.corrections
-
-
-def forms(layout: Layout, names: Iterable[Name]) -> dict[Name, Form]:
-    """Return how openings travel.
-
-    Raises
-    ------
-    LookupError
-        When a name is none of an opening.
-    """
-    return {name: Form(*formulas.opening(layout, name)[1:]) for name in names}
-
-
-def pack(arrays: Arrays) -> bytes:
-    """Return named arrays as one payload."""
-    header = json.dumps({name: list(array.shape) for name, array in arrays.items()}).encode()
-    body = b"".join(np.ascontiguousarray(array.to_words()).astype("<u8").tobytes() for array in arrays.values())
-    return len(header).to_bytes(4, "little") + header + body
-
-
-def unpack(payload: bytes) -> dict[str, Wide]:
-    """Return the arrays of `pack`.
-
-    Raises
-    ------
-    ValueError
-        When the payload is damaged.
-    """
-    size = int.from_bytes(payload[:4], "little")
-    header = json.loads(payload[4 : 4 + size])
-    words = np.frombuffer(payload, dtype="<u8", offset=4 + size).astype(np.uint64)
-    if words.size != sum(2 * int(np.prod(shape)) for shape in header.values()):
-        raise ValueError("a payload has another length than it says")
-    arrays, start = {}, 0
-    for name, shape in header.items():
-        length = 2 * int(np.prod(shape))
-        arrays[name] = Wide.from_words(words[start : start + length].reshape((*shape, 2)))
-        start += length
-    return arrays

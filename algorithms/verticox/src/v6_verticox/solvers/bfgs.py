@@ -97,24 +97,20 @@ class SeenPredictor:
 
     def evaluate(self, step: int, coefficients: Vector) -> Seen:
         """Send the stations to `coefficients`, the step-th point after zero, and evaluate."""
-        plan, start, own = self.plan, 0, {}
-        for member, width in zip(plan.holders, plan.widths, strict=True):
-            own[member] = [float(value) for value in coefficients[start : start + width]]
-            start += width
+        plan, own = self.plan, self.plan.split(coefficients)
         owner = plan.holders[-1]
-        asked = [m for m, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
-        requests = {m: PredictRequest(plan, step, own[m], step == 1, []) for m in asked}
+        requests = {m: PredictRequest(plan, step, own[m], step == 1, []) for m in plan.senders}
         requests[plan.helper] = PredictRequest(plan, step, [], False, self.surface.seen_stages(step))
         requests[owner] = PredictRequest(plan, step, [], False, [])
         predicted = self.federation.round("partial_predict", requests, list(requests), PredictReply)
         if step == 1:
-            self._keys = {member: key.value for member, key in ((m, predicted[m].key) for m in asked) if key}
+            self._keys = {member: key.value for member, key in ((m, predicted[m].key) for m in plan.senders) if key}
         request = ResidualRequest(
             plan,
             step,
             self.ties,
             sealed_parts({member: reply.predictor for member, reply in predicted.items()}),
-            sealed_parts({member: predicted[member].columns for member in asked}),
+            sealed_parts({member: predicted[member].columns for member in plan.senders}),
             own[owner],
             list(self.prepared.outcome.edge_rows),
             self.searches,
@@ -127,9 +123,7 @@ class SeenPredictor:
         plan = self.plan
         masked = Wide.from_words(np.asarray(reply.masked.value))
         masks = [
-            expand_wide(self._keys[member], "columns", (plan.records, width))
-            for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True)
-            if width
+            expand_wide(self._keys[member], "columns", (plan.records, width)) for member, width in plan.senders.items()
         ]
         assert dealt.dealt is not None
         shares = [Wide.from_words(np.asarray(part.value)) for part in (reply.shares, dealt.dealt)]

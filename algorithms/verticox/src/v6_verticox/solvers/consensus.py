@@ -51,10 +51,8 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) ->
     if federation.organization == plan.holders[-1]:
         raise PlacementError("solver='admm' must be started at another organization than the one with the outcome")
     surface = FederatedSurface(Alone(federation), prepared, options.limit)
-    observed = np.split(alone(surface.observed()), np.cumsum(plan.widths)[:-1])
-    sums = {member: [float(value) for value in own] for member, own in zip(plan.holders, observed, strict=True)}
-    asked = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
-    owner, step = plan.holders[-1], 0
+    sums = plan.split(alone(surface.observed()))
+    owner, asked, step = plan.holders[-1], list(plan.senders), 0
     broadcast: dict[int, Sealed] = {}
     while True:
         step += 1

@@ -26,7 +26,7 @@ from fedbayes.mpc.wires import Share, expand_wide
 
 from ..messages.names import Name
 from ..shares.agreed import CHECK
-from ..shares.program import Outgoing
+from ..shares.travel import Outgoing
 from .holder import ShareHolder
 
 PURPOSE = "verticox: what was told"

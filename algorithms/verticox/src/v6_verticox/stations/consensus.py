@@ -100,9 +100,8 @@ def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryR
     primal, dual = state.advance(risk, total / parties)
     station.keep(f"auxiliary|{step}", z=state.z, gamma=state.gamma, memory=state.memory, sent=state.sent)
     payload = state.sent.astype("<f8").tobytes()
-    receivers = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
     return AuxiliaryReply(
-        {member: station.seal(member, payload, f"broadcast|{step}") for member in receivers},
+        {member: station.seal(member, payload, f"broadcast|{step}") for member in plan.senders},
         station.exact(float(primal), ANSWER, queries=0, summed=False),
         station.exact(float(dual), ANSWER, queries=0, summed=False),
         station.exact(float(evaluate_predictor(risk, total)[0]), ANSWER, queries=0, summed=False),

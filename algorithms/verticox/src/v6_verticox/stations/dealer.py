@@ -19,8 +19,9 @@ from ..messages.names import Input
 from ..messages.private import Stage
 from ..messages.setup import Plan
 from ..shares.agreed import layout, taker
-from ..shares.program import Arrays, Program, masks, pack
+from ..shares.program import Program, masks
 from ..shares.sorting import delta
+from ..shares.travel import Arrays, pack
 from .holder import PLAN, PURPOSE, KeptWires
 
 

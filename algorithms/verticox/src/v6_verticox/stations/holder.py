@@ -17,8 +17,8 @@ from fedbayes.mpc.wires import Wire
 from ..messages.names import Name
 from ..messages.setup import Plan
 from ..shares.agreed import taker
-from ..shares.program import Arrays, Outgoing, pack, unpack
 from ..shares.sorting import OutcomeHolder
+from ..shares.travel import Arrays, Outgoing, pack, unpack
 
 PURPOSE = "verticox"
 PLAN = "plan"

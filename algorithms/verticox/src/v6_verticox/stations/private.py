@@ -24,8 +24,9 @@ from ..messages.private import (
 from ..shares.agreed import inputs_of, layout
 from ..shares.layout import COLUMNS, FEATURE_BITS, LINE_BITS, STARTS, presence_name
 from ..shares.products import BITS, FEW, GROWTH, SLANT
-from ..shares.program import Program, forms, joined, pack, reorder, scattered
+from ..shares.program import Program
 from ..shares.sorting import as_places, masked_input
+from ..shares.travel import forms, joined, pack, reorder, scattered
 from .binding import before, bound, chained
 from .dealer import dealt, dealt_inputs
 from .guards import check_effect

@@ -21,7 +21,7 @@ from ..cox.tails import reach
 from ..messages.names import Name
 from ..messages.products import CENTRE_UNITS, MOST_POWER, Product, Side
 from ..shares.products import BITS, FEW, GROWTH_BITS, LEVELS, NUMBERS, SUPPORTS
-from ..shares.program import pack
+from ..shares.travel import pack
 from .columns import LARGEST_STANDARDISED, SMALLEST_SPREAD, Matrix
 from .formula import one_factor
 from .holder import ShareHolder

@@ -35,7 +35,7 @@ from ..cox.subspace import maximised
 from ..messages.seen import RESIDUAL_BITS, PredictReply, PredictRequest, ResidualReply, ResidualRequest
 from ..messages.setup import Plan
 from ..shares.layout import FEATURE_BITS
-from ..shares.program import pack
+from ..shares.travel import pack
 from .dealer import dealt
 from .holder import PURPOSE, ShareHolder
 from .sums import masked_for, received
@@ -93,11 +93,6 @@ def masked_predictor(holder: ShareHolder, step: int, predictor: Vector) -> Seale
     return masked_for(holder.station, holder.plan.holders[-1], predictor, f"predictor|{step}", holder.plan)
 
 
-def senders(plan: Plan) -> list[int]:
-    """Return the stations with features but the outcome holder."""
-    return [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
-
-
 def _dealt(station: Station, plan: Plan, step: int) -> npt.NDArray[np.uint64]:
     """Return A' B less the mask that the outcome holder adds, (others' columns, vectors, 2)."""
     if station.has_data or station.aggregator == station.organization:
@@ -106,8 +101,7 @@ def _dealt(station: Station, plan: Plan, step: int) -> npt.NDArray[np.uint64]:
     masks = expand_wide(owner, f"residuals|{step}", (plan.records, step + 1))
     parts = [
         expand_wide(columns_key(station, member), "columns", (plan.records, width)).transposed_product(masks)
-        for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True)
-        if width
+        for member, width in plan.senders.items()
     ]
     total = Wide.concatenate(parts, axis=0)
     return (total - expand_wide(owner, f"products|{step}", total.shape)).to_words()
@@ -152,7 +146,7 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
 def total_predictor(holder: ShareHolder, step: int, predictors: dict[int, Sealed]) -> Vector:
     """Return the sum of the other stations' linear predictors, (records,)."""
     plan = holder.plan
-    if sorted(predictors) != sorted([*senders(plan), plan.helper]):
+    if sorted(predictors) != sorted([*plan.senders, plan.helper]):
         raise MessageError("the linear predictor of a station is missing; start the job again")
     return received(holder.station, predictors, plan.records, f"predictor|{step}")
 
@@ -173,9 +167,7 @@ def _moves(
 def _opened_columns(holder: ShareHolder, request: ResidualRequest) -> Wide:
     """Return the others' columns less their masks, in the order of the plan."""
     parts = []
-    for member, width in zip(request.plan.holders[:-1], request.plan.widths[:-1], strict=True):
-        if not width:
-            continue
+    for member, width in request.plan.senders.items():
         if member in request.columns:
             columns = holder.unseal(member, request.columns[member], "columns")["columns"]
             if columns.shape != (request.plan.records, width):

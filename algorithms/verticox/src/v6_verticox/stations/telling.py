@@ -14,7 +14,7 @@ from fedbayes.mpc.wires import Share
 
 from ..messages.setup import Plan
 from ..shares.layout import FEATURE_BITS
-from ..shares.program import pack
+from ..shares.travel import pack
 from .holder import ShareHolder
 
 TOPIC = "complete records"

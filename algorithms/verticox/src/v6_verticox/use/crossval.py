@@ -163,13 +163,12 @@ def judge(
     federation: Federation, prepared: Prepared, fits: list[FoldFit], times: list[float] | None, groups: int
 ) -> dict[str, Any]:
     """Let the outcome holder compare the predictions of held-out records with their outcomes: two rounds."""
-    plan, start = prepared.plan, 0
+    plan = prepared.plan
     scorers = [member for member, width in zip(plan.holders, plan.widths, strict=True) if width]
-    owner, requests = plan.holders[-1], {}
-    for member, width in zip(plan.holders, plan.widths, strict=True):
-        own = [[float(value) for value in fit.coefficients[start : start + width]] for fit in fits]
-        requests[member] = HeldOutRequest(scorers, owner, plan.records, own)
-        start += width
+    owner, own = plan.holders[-1], [plan.split(fit.coefficients) for fit in fits]
+    requests = {
+        member: HeldOutRequest(scorers, owner, plan.records, [one[member] for one in own]) for member in plan.holders
+    }
     requests[plan.helper] = HeldOutRequest(scorers, owner, plan.records, [])
     replies = federation.round("partial_held_out", requests, [*plan.holders, plan.helper], HeldOutReply)
     request = JudgeRequest(

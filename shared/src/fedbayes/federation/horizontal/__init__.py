@@ -61,7 +61,8 @@ from .counts import (
 )
 from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Target, Units
 from .evaluation import evaluate_model, load_model
-from .noise import CountNoise, Query, added, check_noise, pay_part, release
+from .noise import CountNoise, Query, check_noise
+from .releasing import added, pay_part, release
 from .tallying import EvaluateRequest, tally_station
 from .units import ROW, Unit, check_unit
 

@@ -20,7 +20,8 @@ from ..errors import DataProblem, MessageError
 from ..station import Station
 from .answers import SumReply, answer
 from .columns import schema_errors
-from .noise import CountNoise, Query, release
+from .noise import CountNoise, Query
+from .releasing import release
 from .units import ROW, Unit
 
 LOSS_UNITS = 2**16

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
-from fedbayes.federation.errors import ConvergenceError, PlacementError, ThresholdError
+from fedbayes.federation.errors import ConvergenceError, ThresholdError
 from fedbayes.federation.horizontal import ROW, CountNoise, SumReply, preflight, signed
 
 from ...cox.narrow import few
@@ -19,6 +19,7 @@ from .. import isolated
 from ..grid import Tally, fewest
 from ..messages import Question
 from ..partials import BITS
+from ..tallies import summing_stations
 from .layout import CLOSE_TIMES, apart, bins_of, check_levels, default_ends, united_cells
 from .messages import PLACES, Judged, MeasuresRequest, PredictorsRequest
 from .model import hazards_at
@@ -72,9 +73,7 @@ def judge(
     question = judged.question
     derived = tuple(question.design.terms.derived_from) if question.design is not None else ()
     opening = replace(preflight(question.columns, SUMMING, CountNoise(), False, ROW), derived_from=derived)
-    stations = federation.open_channel(organizations, opening).stations
-    if len(stations) < 2:
-        raise PlacementError("sums over stations need two or more organizations with data; add one")
+    stations = summing_stations(federation, organizations, opening)
     width = sum(Tally.widths(question))
     summed = federation.secure_sum("partial_predictors", PredictorsRequest(judged), stations, SumReply, field="vector")
     vector = signed(summed, width + judged.strata * PLACES)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.column_codes import numbers
-from fedbayes.bayes.schema import Column, Schema
+from fedbayes.bayes.schema import Schema
 from fedbayes.federation import Station, partial
 from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import DataProblem
@@ -18,6 +17,7 @@ from fedbayes.federation.horizontal import Query, SumReply, answer, release, sch
 from ...cox.agreement import Counted, agreeing, levels_of
 from ..grid import Tally
 from ..partials import masked, once, read_rows
+from ..private.records import known_values, outcome_of
 from ..rows import Rows, block
 from .messages import FINE, PLACES, REACH, Judged, MeasuresRequest, PredictorsRequest, TableRequest
 
@@ -157,16 +157,12 @@ def counted(station: Station, request: TableRequest) -> npt.NDArray[np.int64]:
     with schema_errors(DataProblem):
         schema = Schema.from_domain(known_domain)
         encoded = schema.encode(frame, "absorb")
-        time = numbers(question.time, frame[question.time], (-np.inf, np.inf), "absorb")
-        event = Column.from_json(question.event, {"categories": [0, 1]}).encode(frame[question.event], "absorb")
-    known = np.isfinite(time) & (time >= 0.0) & (event >= 0)
-    for name, values in encoded.items():
-        known &= values >= 0 if schema[name].is_categorical else np.isfinite(values)
+        time, event, known = outcome_of(question, frame)
     content = {"time of the outcome": time, "event of the outcome": event.astype(np.float64), **encoded}
     kept = request.unit.kept(station, frame, content)
     used = np.zeros(len(time), dtype=np.bool_)
     used[kept] = True
-    used &= known
+    used &= known & known_values(schema, encoded)
     return table_of(request, time[used], event[used], {name: values[used] for name, values in encoded.items()})
 
 

@@ -11,11 +11,12 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from fedbayes.federation import Federation
-from fedbayes.federation.errors import ArgumentError, PlacementError
+from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import CountNoise, SumReply, Unit, preflight, signed
 from fedbayes.randomness import standard_normal
 
 from ..messages import Question
+from ..tallies import summing_stations
 from .exact import Curves
 from .messages import REACH, Judged, TableRequest
 from .model import hazards_at
@@ -92,9 +93,7 @@ def judge_privately(
     edges = np.asarray(spread_of(model, judged.coefficients) * ndtri(np.arange(1, NOISY_BINS) / NOISY_BINS))
     request = TableRequest(judged, edges, noise, unit)
     opening = preflight(judged.question.columns, ["partial_table"], noise, noise.promises, unit)
-    stations = federation.open_channel(organizations, opening).stations
-    if len(stations) < 2:
-        raise PlacementError("sums over stations need two or more organizations with data; add one")
+    stations = summing_stations(federation, organizations, opening)
     summed = federation.secure_sum("partial_table", request, stations, SumReply, field="vector", last=True)
     counts = signed(summed, int(np.prod(request.table))).reshape(request.table).astype(np.float64)
     deviation = noise.deviation(1, 1.0, 1.0, counts.size if noise.law.by_cells else 1, len(stations), True)

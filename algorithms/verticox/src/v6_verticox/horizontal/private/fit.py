@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Federation
-from fedbayes.federation.errors import PlacementError
 from fedbayes.federation.horizontal import preflight
 
 from ..messages import Question
+from ..tallies import summing_stations
 from . import report
 from .declared import Private
 from .fitting import PrivateFit
@@ -36,10 +36,9 @@ def private_by_rows(
     """
     noise, unit = budget.added, budget.whom
     asked = Asked(question, noise, unit)
-    parties = federation.open_channel(organizations, preflight(question.columns, SUMMING, noise, noise.promises, unit))
-    if len(parties.stations) < 2:
-        raise PlacementError("sums over stations need two or more organizations with data; add one")
-    fit = PrivateFit(federation, parties.stations, asked, ridge_of(asked, penalty))
+    opening = preflight(question.columns, SUMMING, noise, noise.promises, unit)
+    stations = summing_stations(federation, organizations, opening)
+    fit = PrivateFit(federation, stations, asked, ridge_of(asked, penalty))
     return answer(federation, fit, penalty, "horizontal", report.privacy(asked))
 
 
