@@ -160,12 +160,12 @@ def censoring_curve(time: Vector, event: npt.NDArray[Any]) -> Steps:
     return Steps(times, np.asarray(np.cumprod(1.0 - censored / np.maximum(left, 1.0)), dtype=np.float64), 1.0)
 
 
-def _at_risk(time: Vector, event: npt.NDArray[Any]) -> tuple[Vector, npt.NDArray[np.int64], Vector]:
+def _at_risk(time: Vector, event: npt.NDArray[Any]) -> tuple[Vector, Vector, Vector]:
     """Return the times that occur, and of each how many records are observed until then or longer, and have the event then."""
     times = np.unique(time)
-    at_risk = len(time) - np.searchsorted(np.sort(time), times, side="left")
+    at_risk = np.asarray(len(time) - np.searchsorted(np.sort(time), times, side="left"), dtype=np.float64)
     events = np.bincount(np.searchsorted(times, time), weights=np.asarray(event, dtype=float), minlength=len(times))
-    return times, at_risk, events
+    return times, at_risk, np.asarray(events, dtype=np.float64)
 
 
 def survival_at(baseline: Steps, risk: Vector, times: Vector) -> Vector:
