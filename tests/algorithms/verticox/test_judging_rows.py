@@ -417,6 +417,6 @@ def test_censoring_weights_are_those_of_records() -> None:
     events = np.array([np.sum((time == t) & (event == 1)) for t in range(1, 8)], dtype=float)
     others = np.array([*(np.sum((time == t) & (event == 0)) for t in range(1, 8)), 0.0])
     before, beyond = scores.observed_until(events, others)
-    curve = survival.kaplan_meier(time, 1 - event)
+    curve = survival.censoring_curve(time, event)
     np.testing.assert_allclose(1.0 / before, curve.at(np.arange(1.0, 8.0), left=True))
     np.testing.assert_allclose(1.0 / beyond[:-1], curve.at(np.arange(1.0, 7.0)))

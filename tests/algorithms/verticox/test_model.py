@@ -9,6 +9,7 @@ import pytest
 
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from v6_verticox.cox import inference, likelihood, survival
+from v6_verticox.horizontal.judging import scores
 from v6_verticox.messages.scoring import SUM_BITS, Curve
 from v6_verticox.stations import judging, scoring
 from v6_verticox.stations.columns import Survival
@@ -183,6 +184,21 @@ def test_brier_without_censoring_is_the_mean_square():
     predicted = np.full((4, 1), 0.5)
     np.testing.assert_allclose(survival.brier_scores(time, event, predicted, np.array([2.5])), [0.25])
     assert survival.integrated_brier(time, event, np.full((4, 2), 0.5), np.array([1.5, 3.5])) == pytest.approx(0.25)
+
+
+def test_censoring_weights_make_up_for_what_censoring_hides_where_times_are_tied():
+    """Every event time with every censoring time: the weighted scores are those of the event times themselves."""
+    lasting, leaving = (grid.ravel() for grid in np.meshgrid([1.0, 2.0, 2.0, 3.0, 5.0], [1.0, 2.0, 3.0, 3.0, 4.0, 6.0]))
+    time, event = np.minimum(lasting, leaving), (lasting <= leaving).astype(int)
+    moments = np.array([1.0, 2.0, 2.5, 3.0])
+    predicted = np.tile([0.9, 0.6, 0.5, 0.2], (len(time), 1))
+    wanted = np.mean(((lasting[:, None] > moments) - predicted) ** 2, axis=0)
+    np.testing.assert_allclose(survival.brier_scores(time, event, predicted, moments), wanted, rtol=1e-12)
+    cells = np.arange(1.0, 7.0)
+    events, others = (np.array([np.sum((time == t) & (event == e)) for t in cells], dtype=float) for e in (1, 0))
+    before, beyond = scores.observed_until(events[:-1], others)
+    np.testing.assert_allclose(1.0 / before[:3], [1.0, np.mean(leaving > 1), np.mean(leaving > 2)], rtol=1e-12)
+    np.testing.assert_allclose(1.0 / beyond[:3], [np.mean(leaving > t) for t in (1, 2, 3)], rtol=1e-12)
 
 
 def test_calibration_groups_cover_everybody():

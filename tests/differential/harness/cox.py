@@ -139,7 +139,8 @@ def weighted_squares(time: Any, event: Any, died: Any, predicted: Any, moment: f
     moments = np.unique(time)
     survival_of_censoring, value = [], 1.0
     for place in moments:
-        value *= 1 - ((time == place) & (event == 0)).sum() / (time >= place).sum()
+        censored = ((time == place) & (event == 0)).sum()
+        value *= 1 - censored / max((time > place).sum() + censored, 1)  # at one time events come before censoring
         survival_of_censoring.append(value)
 
     def weight(at: float, before: bool) -> float:

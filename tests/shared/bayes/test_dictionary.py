@@ -72,6 +72,11 @@ def test_domain_and_bins_are_what_methods_take():
     assert study.identifier == "patient"
 
 
+def test_texts_that_python_reads_as_numbers_are_none_in_a_formula():
+    table = pd.DataFrame({"a": ["1_000", "nan", "inf", "1e3", " 7 "]}, dtype=object)
+    np.testing.assert_array_equal(read_formula("f", "a + 1").values(table, 5), [np.nan, np.nan, np.nan, 1001.0, 8.0])
+
+
 def test_what_stations_get_reads_back_as_the_same():
     sent = json.loads(json.dumps(Dictionary.from_json(STUDY).to_json()))
     assert Dictionary.from_json(sent).to_json() == sent

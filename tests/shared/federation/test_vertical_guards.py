@@ -258,6 +258,16 @@ def test_states_that_are_public_are_those_of_the_owner():
     assert states == public_states("d", DOMAIN, BINS, True)
 
 
+def test_found_states_are_in_one_order_whatever_texts_look_like_numbers():
+    """`nan` is smaller and larger than nothing: as a number among others it would leave the order to chance."""
+    texts = ["10", "nan", "9", "b", "NaN", "2", "1_000", "inf", "-3"]
+    for turn in range(len(texts)):
+        column = pd.Series([*texts[turn:], *texts[:turn]], dtype=object)
+        states, codes = resolve("a", column, None, "quantile", True)
+        assert states.labels == ("-3", "2", "9", "10", "1_000", "NaN", "b", "inf", "nan")
+        assert [states.labels[code] for code in codes] == column.tolist()
+
+
 @pytest.mark.parametrize("cuts", [[44.5, 45.5], [0.5], [98.5]])
 def test_cut_points_around_a_few_records_are_refused_at_their_owner(cuts):
     states, codes = resolve("age", pd.Series(np.arange(100.0)), None, {"age": cuts}, True)

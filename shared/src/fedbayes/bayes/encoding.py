@@ -69,6 +69,11 @@ def canonical_text(value: object) -> str | None:
     return text or None
 
 
+def number_written(text: str) -> float | None:
+    """Return the number that a canonical text writes, or None where it is a text, such as ``nan``, ``inf`` and ``1_000``."""
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
 def meant_texts(value: object) -> frozenset[str]:
     """Return the canonical texts of the cells that equal a value of a condition: true and false mean 1 and 0 too, and the reverse; a text means itself."""
     if isinstance(value, bool | int | float) and value in (0, 1):

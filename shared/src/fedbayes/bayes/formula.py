@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .encoding import SchemaError, canonical_text, meant_texts
+from .encoding import SchemaError, canonical_text, meant_texts, number_written
 
 Floats = NDArray[np.float64]
 
@@ -294,7 +294,5 @@ def _as_number(value: object) -> float:
     text = canonical_text(value)
     if text in ("true", "false"):
         return float(text == "true")
-    try:
-        return float(text) if text is not None else np.nan
-    except ValueError:
-        return np.nan
+    number = None if text is None else number_written(text)
+    return np.nan if number is None else number

@@ -114,7 +114,7 @@ def dynamic_areas(
     ----------
     Hung, Chiang, Canadian Journal of Statistics 38, 2010 (cumulative cases, dynamic controls).
     """
-    seen = np.maximum(kaplan_meier(time, 1 - np.asarray(event)).at(time, left=True), 1e-12)
+    seen = np.maximum(censoring_curve(time, event).at(time, left=True), 1e-12)
     areas: list[float | None] = []
     for moment in times:
         agreeing = pairs = 0.0
@@ -145,10 +145,27 @@ class Steps:
 
 def kaplan_meier(time: Vector, event: npt.NDArray[Any]) -> Steps:
     """Return the Kaplan-Meier curve."""
-    times = np.unique(time)
-    at_risk = len(time) - np.searchsorted(np.sort(time), times, side="left")
-    events = np.bincount(np.searchsorted(times, time), weights=np.asarray(event, dtype=float), minlength=len(times))
+    times, at_risk, events = _at_risk(time, event)
     return Steps(times, np.asarray(np.cumprod(1.0 - events / at_risk), dtype=np.float64), 1.0)
+
+
+def censoring_curve(time: Vector, event: npt.NDArray[Any]) -> Steps:
+    """Return the Kaplan-Meier curve of being observed.
+
+    At one time events come before censoring, as in risk sets and in `concordance`: who has the event then can no longer be censored.
+    """
+    times, at_risk, events = _at_risk(time, event)
+    censored = np.bincount(np.searchsorted(times, time), minlength=len(times)) - events
+    left = at_risk - events
+    return Steps(times, np.asarray(np.cumprod(1.0 - censored / np.maximum(left, 1.0)), dtype=np.float64), 1.0)
+
+
+def _at_risk(time: Vector, event: npt.NDArray[Any]) -> tuple[Vector, Vector, Vector]:
+    """Return the times that occur, and of each how many records are observed until then or longer, and have the event then."""
+    times = np.unique(time)
+    at_risk = np.asarray(len(time) - np.searchsorted(np.sort(time), times, side="left"), dtype=np.float64)
+    events = np.bincount(np.searchsorted(times, time), weights=np.asarray(event, dtype=float), minlength=len(times))
+    return times, at_risk, np.asarray(events, dtype=np.float64)
 
 
 def survival_at(baseline: Steps, risk: Vector, times: Vector) -> Vector:
@@ -160,7 +177,7 @@ def brier_scores(
     time: Vector, event: npt.NDArray[Any], survival: Vector, times: Vector, censoring: Steps | None = None
 ) -> Vector:
     """Return the Brier score at each time, weighted by the inverse probability of being observed (`censoring`: that of these records)."""
-    censoring = kaplan_meier(time, 1 - np.asarray(event)) if censoring is None else censoring
+    censoring = censoring_curve(time, event) if censoring is None else censoring
     own = np.maximum(censoring.at(time, left=True), 1e-12)
     scores = []
     for column, moment in enumerate(times):

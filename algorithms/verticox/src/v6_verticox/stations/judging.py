@@ -87,7 +87,7 @@ def _one_fold(
     found: dict[str, Any] = {"records": len(rows), **dict.fromkeys(MEASURES)}
     if event.sum() < limit:
         return found
-    censoring = measures.kaplan_meier(outcome.time, 1 - outcome.event)
+    censoring = measures.censoring_curve(outcome.time, outcome.event)
     middle = len(times) // 2
     observed = float(measures.kaplan_meier(time, event).at(times[middle : middle + 1])[0])
     return {

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...bayes.dictionary_entry import Cut
 from ...bayes.discretise import Bins, equal_width, published, quantile
-from ...bayes.encoding import SchemaError, canonical_text
+from ...bayes.encoding import SchemaError, canonical_text, number_written
 from ...bayes.schema import LARGEST_BOUND, Column
 from ..errors import DataProblem, ThresholdError
 from .states import DEFAULT_BINS, MOST_STATES, ColumnStates, public_states
@@ -178,10 +178,8 @@ def _found_categories(name: str, values: Any) -> tuple[ColumnStates, Codes]:
 
 
 def _natural(text: str) -> tuple[int, float, str]:
-    try:
-        return (0, float(text), text)
-    except ValueError:
-        return (1, 0.0, text)
+    number = number_written(text)
+    return (1, 0.0, text) if number is None else (0, number, text)
 
 
 def joint_codes(codes: Sequence[Codes], cardinalities: Sequence[int]) -> Codes:

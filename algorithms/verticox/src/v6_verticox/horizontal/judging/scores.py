@@ -115,10 +115,13 @@ def pairs_together(events: Vector, others: Vector, cells: npt.NDArray[np.int64],
 
 
 def observed_until(events: Vector, others: Vector) -> tuple[Vector, Vector]:
-    """Return the inverse probabilities of being observed just before and beyond each time, (times,) each; `others` (times + 1,)."""
+    """Return the inverse probabilities of being observed just before and beyond each time, (times,) each; `others` (times + 1,).
+
+    At one time events come before censoring: who has the event then can no longer be censored.
+    """
     whole = np.append(events, 0.0) + others
-    at_risk = np.cumsum(whole[::-1])[::-1][:-1]
-    left = np.cumprod(1.0 - others[:-1] / np.maximum(at_risk, SMALLEST))
+    at_risk = np.cumsum(whole[::-1])[::-1][:-1] - events
+    left = np.cumprod(1.0 - np.clip(others[:-1] / np.maximum(at_risk, SMALLEST), 0.0, 1.0))
     left = np.maximum(left, SMALLEST)
     return np.concatenate([[1.0], 1.0 / left])[:-1], np.asarray(1.0 / left)
 
