@@ -60,7 +60,7 @@ def test_a_second_job_answers_from_the_same_tables_and_pays_nothing(hospitals, t
     table[["color", "kind"]].iloc[:50].to_csv(folder / "color.csv", index=False)
     again = federation.run("secure_naive_bayes", "classify", {**TASK, "records": [*TASK["records"], {}]})
     assert told(again) == dict.fromkeys(FEATURES, True)
-    assert again["probabilities"][:2] == first["probabilities"]
+    assert again["model"]["probabilities"][:2] == first["model"]["probabilities"]
     assert [spent(folder, name) for name in FEATURES] == pytest.approx([0.2, 0.1, 0.1])
     assert again["privacy"]["epsilon"] == 0.4
     assert "spent once" in again["privacy"]["composition"]
@@ -75,9 +75,9 @@ def test_new_tables_are_paid_for(hospitals):
     renewed = federation.run("secure_naive_bayes", "classify", {**TASK, "tables": "renewed"})
     assert told(renewed) == dict.fromkeys(FEATURES, False)
     assert [spent(folder, name) for name in FEATURES] == pytest.approx([0.4, 0.2, 0.2])
-    assert renewed["probabilities"] != first["probabilities"]
+    assert renewed["model"]["probabilities"] != first["model"]["probabilities"]
     again = federation.run("secure_naive_bayes", "classify", TASK)
-    assert again["probabilities"] == renewed["probabilities"]
+    assert again["model"]["probabilities"] == renewed["model"]["probabilities"]
     with pytest.raises(BudgetError, match="is left"):
         federation.run("secure_naive_bayes", "classify", {**TASK, "tables": "fresh"})
 
@@ -95,7 +95,7 @@ def test_a_node_that_restarts_in_mid_round_pays_once_and_keeps_one_table(hospita
     first = federation.run("secure_naive_bayes", "classify", task, on_progress=again)
     restarted[0].join()
     second = federation.run("secure_naive_bayes", "classify", {**task, "tables": "kept"})
-    assert second["probabilities"] == first["probabilities"]
+    assert second["model"]["probabilities"] == first["model"]["probabilities"]
     assert [spent(folder, name) for name in FEATURES] == pytest.approx([0.22, 0.11, 0.11])
 
 
@@ -113,7 +113,7 @@ def test_without_a_ledger_every_job_has_its_own_tables(vertical):
     task = {**TASK, "organizations": ["has color", "has size", "has shape"]}
     results = [vertical.run("secure_naive_bayes", "classify", task) for _ in range(2)]
     assert set(told(results[1]).values()) == {False}
-    assert results[0]["probabilities"] != results[1]["probabilities"]
+    assert results[0]["model"]["probabilities"] != results[1]["model"]["probabilities"]
 
 
 def test_of_two_jobs_at_once_the_first_writer_wins_unless_tables_are_renewed(tmp_path):

@@ -51,7 +51,8 @@ def test_classification_by_encrypted_products_follows_the_papers_rule(vertical, 
     reference = pooled(table)
     counts = reference.class_counts
     codes = Schema.from_domain(DOMAIN).select(["color", "shape"])
-    for record, found in zip(RECORDS, result["probabilities"], strict=True):
+    content = result["model"]
+    for record, found in zip(RECORDS, content["probabilities"], strict=True):
         scores = counts.copy()
         frame = pd.DataFrame([{name: record.get(name) for name in ("color", "shape")}])
         for name, code in codes.encode(frame).items():
@@ -60,13 +61,14 @@ def test_classification_by_encrypted_products_follows_the_papers_rule(vertical, 
         if "size" in record:
             scores *= np.maximum(reference.features["size"].counts[:, int(record["size"] // 2)], 1) / counts
         assert found == pytest.approx(scores / scores.sum(), rel=1e-6)
-    assert result["predictions"][:2] == ["a", "b"]
+    assert content["predicted"][:2] == ["a", "b"]
+    assert not {"predictions", "probabilities", "classes"} & set(result)  # one place
     answer = Result(result)
     assert answer.kind == "predictions"
-    assert answer.predictions.predicted == result["predictions"]
-    shares = answer.to_frame()[[f"P({name})" for name in result["classes"]]].to_numpy()
-    assert shares.tolist() == result["probabilities"]
-    assert f"P({result['classes'][0]})" in answer.summary()
+    assert answer.predictions.predicted == content["predicted"]
+    shares = answer.to_frame()[[f"P({name})" for name in content["states"]]].to_numpy()
+    assert shares.tolist() == content["probabilities"]
+    assert f"P({content['states'][0]})" in answer.summary()
     assert result["federation"]["rounds"] == 4
     assert result["privacy"]["epsilon"] == 1e6
 
@@ -74,7 +76,7 @@ def test_classification_by_encrypted_products_follows_the_papers_rule(vertical, 
 def test_a_dealer_works_for_products_too(vertical):
     task = {**TASK, "records": RECORDS[:1], "epsilon": 50.0, "modulus_bits": 2048}
     result = vertical.run("secure_naive_bayes", "classify", {**task, "keys": "dealer", "organizations": None})
-    assert result["predictions"] == ["a"]
+    assert result["model"]["predicted"] == ["a"]
     assert result["federation"]["rounds"] == 5
     assert result["diagnostics"]["encryption"]["modulus"] == "made by the helper, factors erased"
 

@@ -200,14 +200,14 @@ def test_heavy_draws_of_noise_pass_neither_for_a_spread_nor_for_classes_that_dif
     feature = Gaussian.from_parameters([300.0, 300.0], np.array(means), np.array(variances), (0.0, 1.0))
     schema = Schema.from_domain({"y": {"categories": ["a", "b"]}, "x": {"bounds": [0.0, 1.0]}})
     model = NaiveBayes(schema, "y", np.array([300.0, 300.0]), {"x": feature})
-    texts = lost_in_noise(model, Settings(1.0), {"a": 0.05, "b": 0.05})
+    texts = lost_in_noise(model, Settings(1.0), {"x": {"a": 0.05, "b": 0.05}})
     assert any("noise dominates" in text for text in texts) == loud
 
 
 def test_arguments_without_effect_and_much_noise_are_warned_of(federation, domain):
     told = fit(federation, domain, sensitivity="global", noise="student_t", degrees_of_freedom=5, epsilon=1000.0)
     assert [text.split()[0] for text in told["warnings"]] == ["noise", "degrees_of_freedom"]
-    assert max(told["diagnostics"]["noise_of_means"].values()) < 0.01
+    assert max(part for parts in told["diagnostics"]["noise_of_means"].values() for part in parts.values()) < 0.01
     printed = fit(federation, domain, sensitivity="published", neighbors="replace_one")["warnings"]
     assert [text.split()[0] for text in printed] == ["neighbors"]
     tables = fit(federation, domain, features=["smoker"], sensitivity="global", noise="student_t")["warnings"]
@@ -225,9 +225,42 @@ def test_arguments_without_effect_and_much_noise_are_warned_of(federation, domai
     tables = fit(federation, nobody, features=["smoker"], epsilon=1000.0)["warnings"]
     assert any("rows of class 'nobody' do not" in text for text in tables)
     loud = fit(federation, domain, epsilon=0.001)
-    assert set(loud["diagnostics"]["noise_of_means"]) == {"healthy", "ill", "severe"}
+    noise = loud["diagnostics"]["noise_of_means"]
+    assert set(noise) <= set(domain)
+    assert all(set(parts) == {"healthy", "ill", "severe"} for parts in noise.values())
     means = [text for text in loud["warnings"] if "noise in the means" in text]
     assert len(means) == 1
-    assert re.search(r"of classes 'healthy', 'ill', 'severe' is about ([0-9]+% to )?100% of", means[0])
+    assert re.search(r"of features of classes 'healthy', 'ill', 'severe' is about ([0-9]+% to )?100% of", means[0])
     assert "raise it" in means[0]
     assert fit(federation, domain, epsilon=1000.0, noise="student_t", degrees_of_freedom=5)["warnings"] == []
+
+
+@pytest.mark.parametrize("sensitivity", ["smooth", "global"])
+def test_a_feature_that_is_missing_everywhere_makes_no_other_loud(sensitivity):
+    random = np.random.default_rng(3)
+    codes = random.integers(0, 2, 3000)
+    table = pd.DataFrame({"y": np.array(["a", "b"])[codes], "full": random.uniform(0, 1, 3000), "empty": np.nan})
+    domain = {"y": {"categories": ["a", "b"]}, "full": {"bounds": [0, 1]}, "empty": {"bounds": [0, 1]}}
+    given = {"label": "y", "domain": domain, "epsilon": 10.0, "sensitivity": sensitivity}
+    with OneProcess({name: table.iloc[start::3] for start, name in enumerate("abc")}) as federation:
+        result = federation.run("smooth_naive_bayes", "fit", given)
+    noise = result["diagnostics"]["noise_of_means"]
+    assert min(noise["empty"].values()) > 0.1 > 0.03 > max(noise["full"].values())
+    means = [text for text in result["warnings"] if "noise in the means" in text]
+    assert [text.split(" is about")[0] for text in means] == ["the noise in the means of 'empty' of classes 'a', 'b'"]
+    assert not any("dominates" in text or "'full'" in text for text in result["warnings"])
+
+
+def test_the_warning_names_at_most_five_features_and_says_where_classes_differ():
+    names = [f"x{position}" for position in range(7)]
+    domain = {"y": {"categories": ["a", "b"]}, **{name: {"bounds": [0.0, 1.0]} for name in names}}
+    feature = Gaussian.from_parameters([300.0, 300.0], np.array([0.1, 0.9]), np.array([0.1, 0.1]), (0.0, 1.0))
+    model = NaiveBayes(Schema.from_domain(domain), "y", np.array([300.0, 300.0]), dict.fromkeys(names, feature))
+    noise = {name: {"a": 0.2, "b": 0.3 if name == "x1" else 0.01} for name in names[:6]} | {
+        "x6": {"a": 0.01, "b": 0.01}
+    }
+    (text,) = lost_in_noise(model, Settings(1.0), noise)
+    assert (
+        "means of 'x0', 'x1', 'x2', 'x3', 'x4' and 1 more of some classes (diagnostics.noise_of_means has all)" in text
+    )
+    assert "about 20% to 30% of" in text

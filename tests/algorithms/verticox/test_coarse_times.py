@@ -51,3 +51,32 @@ def test_where_the_warning_begins_ties_cost_about_a_twentieth(clinic: pd.DataFra
         better, _ = fitted(clinic, times=times, ties="efron")
         assert warned is warns
         assert 0.03 < 1 - slope / better < 0.07
+
+
+def private(shape: float, times: list[float]) -> tuple[float, list[str]]:
+    """Return the coefficient of age of a private fit to 20,000 records with a Weibull hazard, and the warnings."""
+    rng = np.random.default_rng(8)
+    age = rng.normal(60, 9, 20_000).clip(30, 90).round(1)
+    months = (12 * rng.exponential(np.exp(-SLOPE * (age - 60))) ** (1 / shape)).round(3) + 0.001
+    frame = pd.DataFrame({"age": age, "months": months, "died": (rng.random(20_000) < 0.8).astype(int)})
+    result = ask(frame, {**CLINIC, "features": ["age"], "times": times, "epsilon": 20.0})
+    return float(table(result["model"]).loc["age", "coefficient"]), result["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "times", "warns"), [(0.5, [12.0, 24.0], True), (0.5, FINE, False), (1.0, [12.0, 24.0], False)]
+)
+def test_a_private_fit_warns_where_the_hazard_changes_between_two_times(
+    shape: float, times: list[float], warns: bool
+) -> None:
+    """Its hazard is constant between times: few of them cost nothing where it is so, and much where it falls."""
+    slope, warnings = private(shape, times)
+    assert any("taken to be constant between two times" in text for text in warnings) is warns
+    assert (abs(slope / SLOPE - 1) > 0.12) is warns
+
+
+def test_a_grid_that_reaches_far_beyond_the_events_is_named_where_noise_dominates() -> None:
+    _, far = private(3.0, [3.0 * step for step in range(1, 9)])
+    assert any("noise dominates" in text and "a grid of times that ends earlier" in text for text in far)
+    _, near = private(3.0, [1.5 * step for step in range(1, 9)])
+    assert not any("noise dominates" in text for text in near)

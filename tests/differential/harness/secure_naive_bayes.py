@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from fedbayes.bayes.encoding import canonical_text
+
 from .cases import PERSON, Case, Outcome, close, judge, same
 from .dp_naive_bayes import check_evaluate, evaluate_step
 from .records import Refusals, owner_of
@@ -213,7 +215,7 @@ def check_classify(case: Case, outcome: Outcome) -> None:
     def compare(result: Any) -> None:
         data = encoded(united(case), domain, [*features, label])
         classes = len(domain[label]["categories"])
-        same("classes", result["classes"], domain[label]["categories"])
+        same("states", result["model"]["states"], [canonical_text(name) for name in domain[label]["categories"]])
         made = result["diagnostics"]["tables"]
         same("stations that made tables", set(made), {owner_of(case, feature) for feature in features})
         same("tables of an earlier job", [name for name in made if made[name]["reused"]], [])
@@ -238,7 +240,7 @@ def check_classify(case: Case, outcome: Outcome) -> None:
                     logs[row] += np.log(np.maximum(tables[name][:, place], 1.0)) - np.log(np.maximum(counts, 1.0))
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
-        close("probabilities", result["probabilities"], shares.tolist(), 0.0, 1e-6)
+        close("probabilities", result["model"]["probabilities"], shares.tolist(), 0.0, 1e-6)
 
     judge(case, outcome, refuse, compare, may)
 

@@ -190,6 +190,10 @@ def test_functions_that_are_not_there_fail(files):
         for name in ("fedbayes", "json", "no such"):
             with pytest.raises(errors.ArgumentError, match="is not installed"):
                 federation.run(name, "fit")
+        with pytest.raises(
+            errors.ArgumentError, match=r"\(did you mean 'dp_naive_bayes'\?\); `fedbayes algorithms` lists"
+        ):
+            federation.run("dp_naive_bays", "fit")
 
 
 def test_limits_that_nobody_states_are_those_of_a_node(files, monkeypatch):

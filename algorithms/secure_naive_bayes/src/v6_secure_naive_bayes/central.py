@@ -65,7 +65,6 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     -------
     dict
         The result; its ``model`` has ``states``, ``predicted`` and ``probabilities``, shape (records, states), in the order of the records.
-        ``predictions``, ``probabilities`` and ``classes`` beside it are the same, the classes as the domain writes them.
 
     Raises
     ------
@@ -89,14 +88,10 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     keyring = open_keyring(federation, Parties(split.stations, parties.helpers), asked.keys, bits, products=True)
     counts, made = vertical.keep_tables(federation, split, asked.epsilon, asked.tables)
     posterior, report = vertical.posteriors(federation, keyring, split, codes, counts, patience)
-    classes, best = columns.domain[label]["categories"], posterior.argmax(axis=1)
-    states = [canonical_text(name) for name in classes]
-    answer = {"label": label, "states": states, "predicted": [states[code] for code in best]}
+    states = [canonical_text(name) for name in columns.domain[label]["categories"]]
+    predicted = [states[code] for code in posterior.argmax(axis=1)]
     return federation.result(
-        model={**answer, "probabilities": posterior},
-        predictions=[classes[code] for code in best],
-        probabilities=posterior,
-        classes=classes,
+        model={"label": label, "states": states, "predicted": predicted, "probabilities": posterior},
         privacy=statements.vertical(asked.epsilon, len(columns.features), keyring, asked.tables),
         diagnostics={"encryption": report, "columns": split.named(federation), "tables": made},
     )

@@ -177,25 +177,28 @@ def combine(release: Release, replies: Sequence[Statistics]) -> NaiveBayes:
     return NaiveBayes(schema, label, class_rows(total), ordered, noise / math.sqrt(table_weights(total).sum()))
 
 
-def noise_of_means(release: Release, replies: Sequence[Statistics]) -> dict[str, float]:
-    """Return about how large the noise left in the means of each class is, as a part of a feature's range; from noisy counts alone.
+def noise_of_means(release: Release, replies: Sequence[Statistics]) -> dict[str, dict[str, float]]:
+    """Return about how large the noise left in a numeric feature's mean of each class is, as a part of its range; from noisy counts alone.
 
-    Counts are believed after taking twice their own noise off, so that a count that is noise only does not look like many rows. In units of the squared
-    range, the variances' noise is as large under smooth sensitivity.
+    Feature -> {class: part}. Rows count that have a value of the feature. Counts are believed after taking twice their own noise off, so that a count that is
+    noise only does not look like many rows. In units of the squared range, the variances' noise is as large under smooth sensitivity.
     """
     epsilon, settings = release.query_epsilon, release.settings
     if not release.numeric or settings.sensitivity == "published":
         return {}
     stations = [counted(reply, release) for reply in replies]
-    rows = np.stack([np.minimum(station.classes, station.present.min(axis=0)) for station in stations])
+    rows = np.stack([np.minimum(station.classes, station.present) for station in stations])
     doubt = 2.0 * laplace_deviation(epsilon) / math.sqrt(table_weights(stations[0].tables).sum())
     if settings.sensitivity == "global":
         sure = rows.sum(axis=0) - doubt * math.sqrt(len(replies))
         noise = math.sqrt(2.0 * len(replies)) / epsilon / 2.0 / np.maximum(sure, 1.0)
     else:
         noise = noise_factor(epsilon, settings) / np.sqrt((np.maximum(rows - doubt, 1.0) ** 2).sum(axis=0))
-    names = release.schema[release.label].categories or ()
-    return {str(name): min(1.0, float(part)) for name, part in zip(names, noise, strict=True)}
+    classes = [str(name) for name in release.schema[release.label].categories or ()]
+    return {
+        name: dict(zip(classes, parts, strict=True))
+        for name, parts in zip(release.numeric, np.minimum(noise, 1.0).tolist(), strict=True)
+    }
 
 
 @lru_cache(maxsize=64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 DEFAULTS = Settings(1.0)
 MUCH_NOISE = 0.1  # of a feature's range
 SMALL_NOISE = 0.01  # of the squared range: where variances drown in more than this, not the bounds are to blame
-MOST_NAMED = 5  # classes in one warning
+MOST_NAMED = 5  # classes, or features, in one warning
 RARE = 2.0  # deviations of the noise in a class count
 LOUD = 3.0  # times its noise: a smaller variance may be noise alone; one draw of Student's t in ten is larger, of Cauchy's law one in five
 LOUD_LAPLACE = 2.0  # the same of sums under global sensitivity, one draw in seven
@@ -36,8 +36,8 @@ def without_effect(release: Release) -> list[str]:
     return [f"{name} has no effect without a numeric feature" for name in given]
 
 
-def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]) -> list[str]:
-    """Return a warning of the classes whose means drown in noise, one of those whose rows do, and one of the features that do.
+def lost_in_noise(model: NaiveBayes, settings: Settings, noise: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return a warning of the features whose means drown in noise, one of the classes whose rows do, and one of the features whose spread does.
 
     Parameters
     ----------
@@ -46,18 +46,14 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
     settings : Settings
         How it was released.
     noise : dict
-        Class -> noise in its means as a part of a feature's range, of `model.noise_of_means`.
+        Feature -> {class: noise in its mean as a part of the feature's range}, of `model.noise_of_means`.
     """
     if not settings.noisy:
         return []
-    texts = []
-    drowned = {name: part for name, part in noise.items() if part > MUCH_NOISE}
-    if drowned:
-        parts = dict.fromkeys(f"{part:.0%}" for part in (min(drowned.values()), max(drowned.values())))
-        texts.append(
-            f"the noise in the means of {_classes(drowned)} is about {' to '.join(parts)} of a feature's range: too few rows "
-            "for this epsilon; raise it, use fewer features, or take dp_naive_bayes"
-        )
+    drowned = {
+        name: loud for name, parts in noise.items() if (loud := {k: v for k, v in parts.items() if v > MUCH_NOISE})
+    }
+    texts = [_means(drowned, noise)] if drowned else []
     least_rows = RARE * max(model.class_noise, 0.5)
     rare = [name for name, count in zip(model.classes, model.class_counts, strict=True) if count <= least_rows]
     if rare:
@@ -65,25 +61,48 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
             f"the rows of {_classes(rare)} do not stand out of the noise, or there are none; "
             "raise epsilon, include more stations, or correct the label's categories"
         )
+    return texts + _spreads(model, settings, noise, drowned)
+
+
+def _means(drowned: Mapping[str, Mapping[str, float]], noise: Mapping[str, Mapping[str, float]]) -> str:
+    sizes = [part for parts in drowned.values() for part in parts.values()]
+    shares = dict.fromkeys(f"{part:.0%}" for part in (min(sizes), max(sizes)))
+    classes = dict.fromkeys(name for parts in drowned.values() for name in parts)
+    alike = all(len(parts) == len(classes) for parts in drowned.values())
+    where = f"of {_classes(classes)}" if alike else "of some classes (diagnostics.noise_of_means has all)"
+    whose = "features" if len(drowned) == len(noise) else listed(drowned)
+    return (
+        f"the noise in the means of {whose} {where} is about {' to '.join(shares)} of a feature's range: too few rows with a value "
+        "for this epsilon; raise it, use fewer features, or take dp_naive_bayes"
+    )
+
+
+def _spreads(
+    model: NaiveBayes,
+    settings: Settings,
+    noise: Mapping[str, Mapping[str, float]],
+    drowned: Mapping[str, Mapping[str, float]],
+) -> list[str]:
+    """Return a warning if noise dominates the features whose means do not drown already, else one of those without a spread."""
     lost = 0.75 if settings.sensitivity == "global" else 1.5  # global sums tell a variance half as noisily as a mean
-    least = [lost * min(part, SMALL_NOISE) for part in noise.values()]
-    flat = [name for name in model.features if noise and _is_flat(model, name, least)]
-    scales, heavy = np.array([*noise.values()]), settings.sensitivity == "smooth"
-    loud = [name for name in model.features if noise and _is_loud(model, name, scales, lost, heavy)]
-    numeric = sum(isinstance(feature, Gaussian) for feature in model.features.values())
-    if loud and not drowned and len(loud) >= MOST * numeric:
-        texts.append(_dominated(loud, numeric, settings))
-    elif flat:
-        texts.append(
-            f"the spread of {', '.join(map(repr, flat))} does not stand out of the noise in any class; "
-            "narrow the bounds, or leave such features out"
-        )
-    return texts
+    scales = {name: np.array([*parts.values()]) for name, parts in noise.items()}
+    heavy, others = settings.sensitivity == "smooth", [name for name in noise if name not in drowned]
+    loud = [name for name in others if _is_loud(model, name, scales[name], lost, heavy)]
+    if loud and len(loud) >= MOST * len(others):
+        return [_dominated(loud, len(noise), settings)]
+    known = [name for name in noise if len(drowned.get(name, ())) < len(model.classes)]
+    flat = [name for name in known if _is_flat(model, name, lost * np.minimum(scales[name], SMALL_NOISE))]
+    if not flat:
+        return []
+    return [
+        f"the spread of {listed(flat)} does not stand out of the noise in any class; "
+        "narrow the bounds, or leave such features out"
+    ]
 
 
 def _dominated(loud: list[str], numeric: int, settings: Settings) -> str:
     helps = [
-        f"narrower bounds of {', '.join(map(repr, loud[:MOST_NAMED]))}",
+        f"narrower bounds of {listed(loud)}",
         f"a larger epsilon (now {settings.epsilon:g})",
         "fewer features",
         *(["sensitivity='global'"] if settings.sensitivity == "smooth" else []),
@@ -94,11 +113,15 @@ def _dominated(loud: list[str], numeric: int, settings: Settings) -> str:
     )
 
 
-def _classes(names: Iterable[str]) -> str:
-    """Return the first classes by name, and how many more there are: one line, whatever their number."""
-    told = [repr(str(name)) for name in names]
-    more = f" and {len(told) - MOST_NAMED} more" if len(told) > MOST_NAMED else ""
-    return f"class{'es' if len(told) > 1 else ''} {', '.join(told[:MOST_NAMED])}{more}"
+def _classes(names: Collection[str]) -> str:
+    """Return classes by name, as `listed` does."""
+    return f"class{'es' if len(names) > 1 else ''} {listed(names)}"
+
+
+def listed(names: Collection[str]) -> str:
+    """Return the first names, and how many more there are: one line, whatever their number."""
+    first = ", ".join(repr(str(name)) for name in [*names][:MOST_NAMED])
+    return f"{first} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else first
 
 
 def _is_loud(model: NaiveBayes, name: str, noise: Floats, lost: float, heavy: bool) -> bool:
@@ -131,7 +154,7 @@ def _is_loud(model: NaiveBayes, name: str, noise: Floats, lost: float, heavy: bo
     return bool(drowned.mean() >= MOST and np.ptp(means) < apart)
 
 
-def _is_flat(model: NaiveBayes, name: str, noise: list[float]) -> bool:
+def _is_flat(model: NaiveBayes, name: str, noise: Floats) -> bool:
     """Return whether no class's variance, in units of the squared range, exceeds this noise or the least that is believed."""
     feature = model.features[name]
     if not isinstance(feature, Gaussian):

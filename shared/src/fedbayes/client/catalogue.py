@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ..bayes.encoding import nearest
 from ..federation import signatures
 from ..federation.declare import Arguments
+from ..federation.installed import PREFIX, packages
 from .commands.exits import UsageProblem
 from .local import Job
-
-PREFIX = "v6_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +48,14 @@ class Algorithm:
         return {"name": self.name, "summary": self.summary, "functions": functions, "problem": self.problem}
 
 
-def _names() -> list[str]:
-    """Return the names of the packages that may be algorithms; none is imported."""
-    packages = {file.parent.name for folder in sys.path for file in Path(folder).glob(f"{PREFIX}*/__init__.py")}
-    return sorted(name for name in packages if name.isidentifier())
-
-
 def installed() -> list[Algorithm]:
     """Return every installed algorithm, by name."""
-    return [_describe(name) for name in _names()]
+    return [_describe(name) for name in packages()]
 
 
 def algorithm_named(name: str) -> Algorithm:
     """Return one installed algorithm; `UsageProblem` naming those that are installed if there is none of the name."""
-    names = [module.removeprefix(PREFIX) for module in _names()]
+    names = [module.removeprefix(PREFIX) for module in packages()]
     chosen = name.removeprefix(PREFIX)
     if chosen not in names:
         known = ", ".join(names) or "none"
@@ -77,7 +68,8 @@ def check_function(algorithm: str, function: str) -> None:
     functions = [entry.name for entry in _describe(PREFIX + algorithm.removeprefix(PREFIX)).functions]
     if functions and function not in functions:
         raise UsageProblem(
-            f"{algorithm} has no function '{function[:60]}' to be asked for; it has: {', '.join(functions)}"
+            f"{algorithm} has no function '{function[:60]}' to be asked for{nearest(function, functions)}; "
+            f"it has: {', '.join(functions)}"
         )
 
 

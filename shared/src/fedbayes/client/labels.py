@@ -16,7 +16,7 @@ STATES = {"domain": "categories", "nodes": "states"}
 """Mappings of columns in a model, and what names the categories there."""
 OF_CLASSES = ("classes", "states", "predicted")
 BY_CLASS = ("class_counts", "noise_of_means")
-"""Entries that are mappings of classes."""
+"""Entries that are mappings of classes, or of features to such mappings."""
 
 
 def labels_of(result: Mapping[str, Any]) -> dict[str, dict[str, str]]:
@@ -107,10 +107,20 @@ def _named(name: str, value: Any, labels: Labels, classes: Mapping[str, str]) ->
     if name == "references":
         return {column: _of(labels.get(column, {}), code) for column, code in value.items()}
     if name in BY_CLASS:
-        return {classes.get(code, code): entry for code, entry in value.items()}
+        return _by_class(value, classes)
     if isinstance(value.get("column"), str) and isinstance(value.get("labels"), list):  # an axis of counts
         return _column(value, "labels", labels.get(value["column"], {}))
     return {key: _named(key, entry, labels, classes) for key, entry in value.items()}
+
+
+def _by_class(value: Mapping[str, Any], classes: Mapping[str, str]) -> dict[str, Any]:
+    """Return a mapping of classes, or of features to such mappings, with labels."""
+    return {
+        code if isinstance(entry, Mapping) else classes.get(code, code): _by_class(entry, classes)
+        if isinstance(entry, Mapping)
+        else entry
+        for code, entry in value.items()
+    }
 
 
 def _of(names: Mapping[str, str], code: Any) -> Any:

@@ -89,8 +89,9 @@ def _ask(job: Job, outlook: Outlook) -> Any:
     import importlib
 
     from ..federation.decorators import without_seals
+    from ..federation.installed import PREFIX
     from ..federation.outset import Foreseen
-    from .catalogue import PREFIX, algorithm_named, check_function
+    from .catalogue import algorithm_named, check_function
 
     name = algorithm_named(job.algorithm).name
     check_function(name, job.function)

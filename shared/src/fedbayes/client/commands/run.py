@@ -74,6 +74,11 @@ class Target:
                 raise UsageProblem(
                     f"--out: a result is JSON; name it FILE.json, then `fedbayes show FILE.json --export {out.with_suffix('.csv').name}`"
                 )
+            if out.suffix not in ("", ".json"):
+                raise UsageProblem(
+                    f"--out: a result is JSON; name it {out.with_suffix('.json').name}"
+                    + (", and the page --report FILE.html" if out.suffix in files.PAGES else "")
+                )
             files.check_output("--out", out, replace=force)
         if report is not None:
             files.check_output("--report", report, files.PAGES)
@@ -144,8 +149,10 @@ def _run(chosen: Options, job: Job, progress: Progress) -> Any:
 
 
 def _embedded(chosen: Options, job: Job, progress: Progress) -> Any:
+    from ...federation.installed import module_name
     from .. import local
 
+    module_name(job.algorithm)
     place = LocalPlace(
         parties=options.read_parties(chosen.party or [], chosen.database),
         helpers=chosen.helper or (),

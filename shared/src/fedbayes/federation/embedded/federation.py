@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import importlib
-import importlib.util
 import json
 import os
 import tempfile
@@ -16,6 +15,7 @@ from typing import Any
 from vantage6.algorithm.tools.exceptions import AlgorithmError
 
 from ..errors import ArgumentError, from_log
+from ..installed import module_name
 from ..node_databases import RECORD
 from .given import check_policies, names_of, task_of
 from .parties import Tables, limits_of
@@ -333,20 +333,6 @@ class EmbeddedFederation:
                     "status": run.status,
                 }
             )
-
-
-def module_name(algorithm: str) -> str:
-    """Return the Python package of an algorithm.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not installed.
-    """
-    for candidate in (f"v6_{algorithm}", str(algorithm)):
-        if candidate.startswith("v6_") and candidate.isidentifier() and importlib.util.find_spec(candidate) is not None:
-            return candidate
-    raise ArgumentError(f"algorithm '{algorithm[:60]}' is not installed; `fedbayes algorithms` lists those that are")
 
 
 def _as_the_node_does(value: str) -> str:
