@@ -13,15 +13,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.variable import Variable
+from fedbayes.federation.vertical.coding import resolve
 from v6_bayesian_ensemble.ensemble import Ensemble, Member, check_classes
 from v6_bayesian_ensemble.local import right_and_seen
-from v6_bayesian_ensemble.members import encoded, learned_alone, member_of, oracle_of
+from v6_bayesian_ensemble.members import Codes, learned_alone, member_of, oracle_of
 from v6_bayesian_ensemble.model import Learning, learn_parts
 from v6_bayesian_ensemble.testing import balanced
 from v6_bayesian_ensemble.votes import by_score, scaled
 
 Array = npt.NDArray[np.float64]
 Parts = Sequence[Sequence[str]]
+
+
+def encoded(
+    frame: Any, names: Sequence[str], domain: Mapping[str, Any], bins: Any
+) -> tuple[dict[str, Variable], Codes]:
+    """Return the columns of a data frame as variables and codes (rows,); "missing" is the last state of each."""
+    variables, codes = {}, {}
+    for name in names:
+        states, codes[name] = resolve(name, frame[name], domain.get(name), bins, True, True)
+        variables[name] = states.variable()
+    return variables, codes
 
 
 def vertical(

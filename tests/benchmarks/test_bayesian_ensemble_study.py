@@ -22,7 +22,7 @@ from fedbayes.bayes import metrics
 from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.randomness import ResearchSampler
-from v6_bayesian_ensemble.members import encoded, oracle_of
+from v6_bayesian_ensemble.members import oracle_of
 from v6_bayesian_ensemble.model import Learning, codes_of, column_codes
 from v6_bayesian_ensemble.votes import VOTES
 from v6_vertibayes import model as verti
@@ -216,7 +216,7 @@ def vertibayes(frame: pd.DataFrame, data: str, repetitions: int) -> dict[str, li
     real, synthetic = [], []
     for seed in range(repetitions):
         for train, test, _ in folds_of(frame, seed):
-            variables, codes = encoded(train, columns, {}, "published")
+            variables, codes = simulation.encoded(train, columns, {}, "published")
             entries = [verti.Variable(v.name, v.states, v.missing, v.cuts) for v in variables.values()]
             learned = verti.learn(options, entries, oracle_of(variables, codes))
             cuts = {name: v.cuts for name, v in variables.items()}

@@ -5,9 +5,12 @@ import json
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import ThresholdError
 
 NAME = "bayesian_ensemble"
 DOMAIN = {
@@ -126,3 +129,47 @@ def test_secret_members_stay_and_vote(table, kit, tmp_path) -> None:
     assert len(texts) == 3
     assert all(len(list((tmp_path / name).glob("fedbayes-member-*.json"))) == 1 for name in parties)
     assert base64.b64encode(b"probabilities").decode() not in "".join(texts)
+
+
+def of_every_age(folder, rows=120, remembering=True):
+    """Return three stations with whole records, one of every age, that remember what they answered, or have no place for it."""
+    draw = np.random.default_rng(4)
+    parties = {}
+    for name in "abc":
+        (folder / name).mkdir()
+        ill, sex = draw.choice(["no", "yes"], rows), draw.choice(["m", "f"], rows)
+        table = pd.DataFrame({"age": np.arange(20, 20 + rows), "sex": sex, "ill": ill})
+        parties[name] = {"default": table, **({"vault": folder / name} if remembering else {})}
+    limits = {"allow_differences": False, **({"ledger": "vault"} if remembering else {})}
+    return OneProcess(parties, policies=dict.fromkeys(parties, limits))
+
+
+def ensemble_of(**more):
+    return {"label": "ill", "split": "horizontal", "features": ["age", "sex"], **more}
+
+
+@pytest.mark.parametrize(
+    ("second", "answered"),
+    [
+        ({"bins": {"age": [60.0]}}, True),
+        ({"bins": {"age": [60.0, 80.0]}}, True),
+        ({"bins": {"age": [61.0]}}, False),
+        ({"bins": {"age": 2}, "domain": {"age": {"bounds": [0.0, 122.0]}}}, False),
+        ({"bins": "quantile"}, True),
+    ],
+)
+def test_two_members_of_one_station_are_held_against_each_other(tmp_path, second, answered):
+    with of_every_age(tmp_path) as federation:
+        federation.run("bayesian_ensemble", "fit", ensemble_of(bins={"age": [60.0]}))
+        if answered:
+            federation.run("bayesian_ensemble", "fit", ensemble_of(**second))
+        else:
+            with pytest.raises(ThresholdError, match="set apart"):
+                federation.run("bayesian_ensemble", "fit", ensemble_of(**second))
+
+
+def test_a_station_that_remembers_nothing_has_no_member_with_chosen_borders(tmp_path):
+    with of_every_age(tmp_path, remembering=False) as federation:
+        with pytest.raises(ThresholdError, match="folder database"):
+            federation.run("bayesian_ensemble", "fit", ensemble_of(bins={"age": [60.0]}))
+        federation.run("bayesian_ensemble", "fit", ensemble_of(bins="quantile"))

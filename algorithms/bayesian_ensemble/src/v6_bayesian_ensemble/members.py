@@ -1,43 +1,19 @@
-"""Members from records that lie in one place: what a station learns alone, and what studies learn."""
+"""Members from records that lie in one place: what a station learns alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.dictionary_entry import Cut
 from fedbayes.bayes.tables import PooledTables
 from fedbayes.bayes.variable import Variable
-from fedbayes.federation.vertical.coding import check_bins_hold, resolve
 
 from .ensemble import Member
 from .model import Learning, Part, learn_parts
 
 Codes = dict[str, npt.NDArray[np.int64]]
-
-
-def encoded(
-    frame: Any,
-    names: Sequence[str],
-    domain: Mapping[str, Any],
-    bins: Any,
-    minimum: int = 0,
-    cut: Mapping[str, Cut] | None = None,
-) -> tuple[dict[str, Variable], Codes]:
-    """Return the columns of a data frame as variables and codes (rows,); "missing" is the last state of each.
-
-    Cut points that are given, or by which a dictionary made a column (`cut`), must leave `minimum` records, or none, in every bin and on either
-    side: `ThresholdError` otherwise.
-    """
-    variables, codes = {}, {}
-    for name in names:
-        states, codes[name] = resolve(name, frame[name], domain.get(name), bins, True, True)
-        check_bins_hold(states, codes[name], minimum, cut or {})
-        variables[name] = states.variable()
-    return variables, codes
 
 
 def oracle_of(variables: Mapping[str, Variable], codes: Codes) -> PooledTables:

@@ -15,6 +15,7 @@ from fedbayes.federation.vertical.coding import indicators
 from fedbayes.federation.vertical.factor_info import FactorInfo
 from fedbayes.federation.vertical.messages import Delivery, ExtendReply, Setup
 from fedbayes.federation.vertical.opening import OwnPart, open_part, place_rows
+from fedbayes.federation.vertical.owner import own_states
 from fedbayes.federation.vertical.record_shares import score_share, scored_once, summed
 from fedbayes.federation.vertical.replication import Replica, workspace_of
 from fedbayes.federation.vertical.workspace import DTYPES, Workspace
@@ -23,7 +24,7 @@ from . import store, tallies, votes
 from .claimed import check_groups, check_votes
 from .ensemble import Ensemble, Member, prediction_name
 from .local import columns_of, states_of
-from .members import encoded, learned_alone, member_of
+from .members import learned_alone, member_of
 from .messages import (
     ColumnsReply,
     ColumnsRequest,
@@ -69,10 +70,10 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     if not own:
         raise ArgumentError("features: this station has none of these columns; leave it out or name its columns")
     frame = station.data(columns=[request.label, *own], domain=request.domain)
-    least, cut = station.policy.minimum_count, station.cut
-    variables, codes = encoded(frame, [request.label, *own], request.domain, request.bins, least, cut)
-    for name, variable in variables.items():
-        station.history.note_borders(name, variable.cuts or ())
+    variables, codes = {}, {}
+    for name in (request.label, *own):
+        states, codes[name] = own_states(station, name, frame[name], request.domain, request.bins)
+        variables[name] = states.variable()
     learning = Learning(**{**request.learning, "structure": _structure(request.learning["structure"])})
     part = learned_alone(learning, request.label, own, variables, codes)
     if part.rows < station.policy.minimum_rows:

@@ -1,0 +1,49 @@
+"""A column as states for exact answers about one station's own rows, under every guard of its owner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..station import Station
+from .coding import Codes, check_bins_hold, resolve
+from .states import ColumnStates
+
+
+def own_states(
+    station: Station, name: str, values: Any, domain: Mapping[str, Any], bins: Any
+) -> tuple[ColumnStates, Codes]:
+    """Return a column's states, of which the last is "missing", and the state of every row.
+
+    Its cut points must leave enough records beside them, and are noted: the maker of exact answers holds them against those of other columns that are
+    made of the same number, and of earlier exact answers.
+
+    Parameters
+    ----------
+    station : Station
+        Whose rows.
+    name : str
+        The column.
+    values : pandas.Series
+        Its values, (rows,).
+    domain : mapping
+        Public domains of columns.
+    bins : object
+        As checked by `check_bins`.
+
+    Returns
+    -------
+    tuple of ColumnStates and int64 array (rows,)
+
+    Raises
+    ------
+    DataProblem
+        As of `resolve`.
+    ThresholdError
+        If given cut points leave few records on a side, or in a bin; or the node remembers nothing.
+    """
+    states, codes = resolve(name, values, domain.get(name), bins, True, True)
+    check_bins_hold(states, codes, station.policy.minimum_count, station.cut)
+    station.history.note_borders(name, states.cuts or ())
+    station.history.note_bins(name, domain, states.cuts or (), states.public)
+    return states, codes
