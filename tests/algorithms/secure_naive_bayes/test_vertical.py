@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
 from fedbayes.client.result import Result
-from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.errors import ArgumentError, ThresholdError
 
 from .conftest import DOMAIN
 
@@ -110,3 +111,24 @@ def test_a_feature_at_two_stations_is_refused(horizontal):
     task = {**TASK, "organizations": ["p", "q", "r"], "split": "vertical", "epsilon": 1.0}
     with pytest.raises(ArgumentError, match="more than one station"):
         horizontal.run("secure_naive_bayes", "fit", task)
+
+
+@pytest.mark.parametrize("noise", [{"noise": "none"}, {"epsilon": 1e5}])
+def test_two_exact_tables_of_one_station_are_held_against_each_other(tmp_path, noise):
+    rows = 120
+    ill, parties = np.where(np.arange(rows) % 2, "no", "yes"), {}
+    for name, column in (("a", np.arange(20, 20 + rows)), ("b", np.arange(rows) % 3), ("c", np.arange(rows) % 4)):
+        (tmp_path / name).mkdir()
+        parties[name] = {"default": pd.DataFrame({f"of_{name}": column, "ill": ill}), "vault": tmp_path / name}
+    domain = {"of_a": {"bounds": [0, 200]}, "of_b": {"categories": [0, 1, 2]}, "of_c": {"categories": [0, 1, 2, 3]}}
+    asked = {"label": "ill", "split": "vertical", "domain": {**domain, "ill": {"categories": ["no", "yes"]}}, **noise}
+    with OneProcess(
+        parties, policies={name: {"ledger": "vault", "allow_differences": False} for name in "abc"}
+    ) as nodes:
+        for edges in ([0, 60, 200], [0, 60, 100, 200]):
+            nodes.run("secure_naive_bayes", "fit", {**asked, "bins": {"of_a": edges}})
+        with pytest.raises(ThresholdError, match="set apart"):
+            nodes.run("secure_naive_bayes", "fit", {**asked, "bins": {"of_a": [0, 61, 200]}})
+        nodes.run(
+            "secure_naive_bayes", "fit", {**asked, "bins": {"of_a": [0, 61, 200]}, "noise": "polya", "epsilon": 1.0}
+        )

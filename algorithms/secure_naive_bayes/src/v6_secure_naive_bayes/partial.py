@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.dp import promise
-from fedbayes.dp.laws import Change, law_of
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError, ThresholdError, sampling_errors
 from fedbayes.federation.gate import Exact, Receipt, Released
@@ -22,10 +21,10 @@ from fedbayes.mpc.packing import Packing
 from fedbayes.randomness import uniform_bits
 
 from . import grading, lasting, model
+from .drawing import drawn_tables
 from .horizontal import packing_of
 from .keying import deal, encryption_label, station_exponent
 from .messages import (
-    OF_TABLES,
     CipherReply,
     ConfirmRequest,
     CountsRequest,
@@ -40,7 +39,6 @@ from .messages import (
 )
 
 KEPT = "noisy tables"
-DRAWN = "drawn tables"
 CHARGED = "numbers of tables that were charged when they were made"
 
 
@@ -185,7 +183,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     tables = lasting.read(path) if request.tables == "kept" else None
     reused = tables is not None
     if tables is None:
-        tables = lasting.write(path, _drawn_tables(station, request), request.tables == "renewed")
+        tables = lasting.write(path, drawn_tables(station, request), request.tables == "renewed")
     station.keep(KEPT, **tables)
     released = station.kept(KEPT)["released"]
     first = request.columns.classes if request.classes else 0
@@ -215,40 +213,6 @@ def _check_organizations(station: Station) -> None:
         raise ThresholdError(
             "too few organizations for an encrypted product or for exact tables at this node; include more of them"
         )
-
-
-def _drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDArray[Any]]:
-    """Count, charge and add noise, once in a job: a repeat of the round gets the same tables."""
-    encoded = request.columns.read(station, request.epsilon > 0)
-    tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
-    if not request.promises:
-        _check_counts(station, tables)
-    parts = [tables[0].sum(axis=1)] if request.classes else []
-    released = np.concatenate([*parts, *(table.ravel() for table in tables)])
-    if request.epsilon > 0:
-        count = len(tables) + request.classes
-        note = "noisy tables of vertically split records"
-        station.charge(count * request.epsilon, note=note, summed=False, relation=OF_TABLES)
-        released = _full_noise(released, request.epsilon)
-    shapes = np.array([table.shape for table in tables], dtype=np.int64)
-    station.keep(DRAWN, released=released, shapes=shapes, made=np.array(lasting.today()))
-    return station.kept(DRAWN)
-
-
-def _check_counts(station: Station, tables: list[npt.NDArray[np.int64]]) -> None:
-    """Refuse tables without noise, or with so little that it hides nobody, where a count is small."""
-    least = station.policy.minimum_count
-    if any(((table > 0) & (table < least)).any() for table in tables):
-        raise ThresholdError(
-            f"the exact tables hold counts below what this node lets out; give an epsilon of at most {promise.MOST_EPSILON:g} for noisy ones, "
-            "or fewer bins"
-        )
-
-
-def _full_noise(values: npt.NDArray[np.int64], epsilon: float) -> npt.NDArray[np.int64]:
-    law = law_of(epsilon)
-    with sampling_errors():
-        return values + law.shares(len(values), law.width(Change(), 1, 1), 1, 1.0)
 
 
 @partial

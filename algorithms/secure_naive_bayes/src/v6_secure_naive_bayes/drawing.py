@@ -1,0 +1,65 @@
+"""The tables of one station's own features: counted, under guards where noise does not hide whom they tell of, paid for and noisy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes.counting import column_edges
+from fedbayes.dp import promise
+from fedbayes.dp.laws import Change, law_of
+from fedbayes.federation import Station
+from fedbayes.federation.errors import ThresholdError, sampling_errors
+from fedbayes.federation.horizontal import table_queries
+
+from . import lasting
+from .messages import OF_TABLES, TablesRequest
+
+DRAWN = "drawn tables"
+
+
+def drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDArray[Any]]:
+    """Count, charge and add noise, once in a job: a repeat of the round gets the same tables."""
+    encoded = request.columns.read(station, request.epsilon > 0)
+    tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
+    if not request.promises:
+        _check_counts(station, tables)
+        _note_borders(station, request)
+    parts = [tables[0].sum(axis=1)] if request.classes else []
+    released = np.concatenate([*parts, *(table.ravel() for table in tables)])
+    if request.epsilon > 0:
+        count = len(tables) + request.classes
+        note = "noisy tables of vertically split records"
+        station.charge(count * request.epsilon, note=note, summed=False, relation=OF_TABLES)
+        released = _full_noise(released, request.epsilon)
+    shapes = np.array([table.shape for table in tables], dtype=np.int64)
+    station.keep(DRAWN, released=released, shapes=shapes, made=np.array(lasting.today()))
+    return station.kept(DRAWN)
+
+
+def _check_counts(station: Station, tables: list[npt.NDArray[np.int64]]) -> None:
+    """Refuse tables without noise, or with so little that it hides nobody, where a count is small."""
+    least = station.policy.minimum_count
+    if any(((table > 0) & (table < least)).any() for table in tables):
+        raise ThresholdError(
+            f"the exact tables hold counts below what this node lets out; give an epsilon of at most {promise.MOST_EPSILON:g} for noisy ones, "
+            "or fewer bins"
+        )
+
+
+def _note_borders(station: Station, request: TablesRequest) -> None:
+    """Note where the tables cut this station's numbers: the maker of exact answers, or the charge, holds that against earlier ones."""
+    schema = request.columns.schema
+    for name in request.columns.features:
+        if not schema[name].is_categorical:
+            inner = column_edges(schema, name, request.bins)[1:-1].tolist()
+            station.history.note_borders(name, inner)
+            station.history.note_bins(name, schema.to_domain(), inner, chosen=True)
+
+
+def _full_noise(values: npt.NDArray[np.int64], epsilon: float) -> npt.NDArray[np.int64]:
+    law = law_of(epsilon)
+    with sampling_errors():
+        return values + law.shares(len(values), law.width(Change(), 1, 1), 1, 1.0)
