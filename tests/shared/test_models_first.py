@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from fedbayes.federation.errors import ArgumentError
-from v6_vertibayes.arguments import Classify, Sample
-from v6_vertibayes.arguments import Evaluate as EvaluateNetwork
-from v6_verticox.arguments import Baseline, Evaluate, Predict
+from v6_vertibayes.model_arguments import Classify, Sample
+from v6_vertibayes.model_arguments import Evaluate as EvaluateNetwork
+from v6_verticox.use.arguments import Baseline, Evaluate, Predict
 
 NETWORK = {"nodes": {"a": {"states": ["x", "y"], "parents": [], "probabilities": [[0.5, 0.5]]}}}
 COX = {"kind": "cox", "coefficients": [], "time": "t", "event": "e", "features": []}

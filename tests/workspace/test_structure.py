@@ -53,11 +53,6 @@ SOURCES = sorted(
 LONGEST_FILE, LONGEST_LISTED, LONGEST_FUNCTION = 300, 420, 40
 LONGER = {
     "algorithms/secure_naive_bayes/src/v6_secure_naive_bayes/messages.py",
-    "algorithms/vertibayes/src/v6_vertibayes/arguments.py",
-    "algorithms/verticox/src/v6_verticox/arguments.py",
-    "algorithms/verticox/src/v6_verticox/rounds/setup.py",
-    "algorithms/verticox/src/v6_verticox/rounds/surface.py",
-    "algorithms/verticox/src/v6_verticox/stations/private.py",
     "shared/src/fedbayes/client/commands/app.py",
     "shared/src/fedbayes/client/commands/interrupts.py",
     "shared/src/fedbayes/federation/codec.py",

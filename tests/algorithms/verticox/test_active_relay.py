@@ -12,7 +12,7 @@ from cox_kit import fit_three_stations
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.rounds import Federation
 from fedbayes.mpc.wide import Wide
-from v6_verticox.rounds import surface
+from v6_verticox.rounds import stages, surface
 from v6_verticox.stations import openings
 
 
@@ -42,7 +42,7 @@ def one_bit(request):
 
 def one_bit_for_all(monkeypatch, at):
     """Have central change the lowest bit that is left of one opening alike for all, in its `at`-th round that opens something."""
-    honest, rounds = surface._added_up, []
+    honest, rounds = stages._added_up, []
 
     def added_up(replies):
         whole = honest(replies)
@@ -50,7 +50,7 @@ def one_bit_for_all(monkeypatch, at):
             rounds.append(whole.sums)
         if whole.sums and len(rounds) == at:
             name = min(whole.sums)
-            form = surface.forms(surface_layout[0], [name])[name]
+            form = stages.forms(surface_layout[0], [name])[name]
             total = whole.sums[name]
             flat = total.reshape(-1, total.shape[-1]).copy()
             number = int.from_bytes(flat[0].tobytes(), "little") + 2**form.dropped
@@ -65,7 +65,7 @@ def one_bit_for_all(monkeypatch, at):
         surface_layout.append(self._layout)
 
     monkeypatch.setattr(surface.FederatedSurface, "__init__", prepared)
-    monkeypatch.setattr(surface, "_added_up", added_up)
+    monkeypatch.setattr(stages, "_added_up", added_up)
     return rounds
 
 
@@ -115,7 +115,7 @@ def test_control_without_checksums_it_is_not_noticed(monkeypatch):
 
 @pytest.mark.parametrize("way", ["none", "one left out", "two exchanged", "those of the stage before"])
 def test_other_checksums_are_refused(monkeypatch, way):
-    honest, before = surface._added_up, []
+    honest, before = stages._added_up, []
 
     def added_up(replies):
         whole = honest(replies)
@@ -128,7 +128,7 @@ def test_other_checksums_are_refused(monkeypatch, way):
         }
         return replace(whole, checksums=found[way])
 
-    monkeypatch.setattr(surface, "_added_up", added_up)
+    monkeypatch.setattr(stages, "_added_up", added_up)
     with pytest.raises(MessageError, match="not the sum of what the stations sent"):
         fit_three_stations()
 
@@ -158,7 +158,7 @@ def test_openings_of_an_earlier_stage_are_refused(monkeypatch):
 def test_what_is_added_up_after_a_lie_is_uniform(monkeypatch):
     """A central that does not stop sees a sum that depends on no data: it is another one every time, over the whole ring."""
     seen = []
-    monkeypatch.setattr(surface, "check_bound", lambda total: None)
+    monkeypatch.setattr(stages, "check_bound", lambda total: None)
     honest = Wide.decode
 
     def decode(self, bits):
@@ -167,7 +167,7 @@ def test_what_is_added_up_after_a_lie_is_uniform(monkeypatch):
 
     for _ in range(3):
         monkeypatch.undo()
-        monkeypatch.setattr(surface, "check_bound", lambda total: None)
+        monkeypatch.setattr(stages, "check_bound", lambda total: None)
         lie_to(monkeypatch, 3, one_bit, 2)
         monkeypatch.setattr(Wide, "decode", decode)
         with pytest.raises(Exception, match=r".+"):

@@ -250,14 +250,14 @@ def test_control_without_the_table_few_records_are_answered(patients, monkeypatc
 
 
 def test_stages_that_tell_are_not_computed_before_products_are_judged(patients, monkeypatch):
-    from v6_verticox.rounds import surface
+    from v6_verticox.rounds import stages as rounds
 
-    honest = surface.FederatedSurface._stage
+    honest = rounds.Stages.run
 
     async def skipping(self, stages, *others):
         return {} if stages[0].kind in ("tally", "few") else await honest(self, stages, *others)
 
-    monkeypatch.setattr(surface.FederatedSurface, "_stage", skipping)
+    monkeypatch.setattr(rounds.Stages, "run", skipping)
     with pytest.raises(MessageError):
         fitted(patients, "~ age*treatment")
 
@@ -266,9 +266,9 @@ def tally_of_many(monkeypatch):
     """Have central add 100 records to every combination that is opened, alike for all."""
     from dataclasses import replace
 
-    from v6_verticox.rounds import surface
+    from v6_verticox.rounds import stages as rounds
 
-    honest = surface._added_up
+    honest = rounds._added_up
 
     def added_up(replies):
         whole = honest(replies)
@@ -281,7 +281,7 @@ def tally_of_many(monkeypatch):
                     cells[place] = np.frombuffer(number.to_bytes(len(cell), "little"), dtype=np.uint8)
         return replace(whole, sums=sums)
 
-    monkeypatch.setattr(surface, "_added_up", added_up)
+    monkeypatch.setattr(rounds, "_added_up", added_up)
 
 
 def test_central_adds_no_records_to_a_combination(patients, monkeypatch):

@@ -12,11 +12,12 @@ from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.roles import identifying
 
 from . import results
-from .arguments import Classify, Evaluate, Fit, Sample
+from .arguments import Fit
 from .budget import Budget
 from .evaluation import by_counts, chosen_method
 from .merging import merged_by_class
 from .model import learn
+from .model_arguments import Classify, Evaluate, Sample
 from .prediction import Model
 from .scoring import RecordScores
 from .sources import Question, open_source

@@ -11,7 +11,7 @@ import numpy as np
 from fedbayes.federation import Broadcast, Federation
 from fedbayes.federation.errors import ArgumentError, PlacementError
 from fedbayes.federation.horizontal import SumReply, signed
-from fedbayes.federation.vertical import check_equal_rows, choose_helper
+from fedbayes.federation.vertical import check_equal_rows
 
 from ..arguments import Fit
 from ..horizontal.messages import Question
@@ -23,7 +23,7 @@ from ..horizontal.private.matrix import whitened
 from ..horizontal.private.messages import STEPS, Asked, SlopeRequest
 from ..messages.setup import Plan
 from ..messages.setup import Question as Matched
-from ..rounds.setup import PARTIALS, aligned, joined
+from ..rounds.joining import PARTIALS, aligned, joined
 from ..shares.agreed import CHECK, check_bound, taker, total_of
 from .blurred import units
 from .cuts import Limits, blocks_of
@@ -62,7 +62,7 @@ def private_by_columns(federation: Federation, options: Fit, question: Question)
 def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
     """Open the channel, match the records, and learn which station has which column."""
     names = [asked.question.time, asked.question.event, options.id_column, *asked.question.domain]
-    parties = joined(
+    parties, helper = joined(
         federation,
         options.organizations,
         options.helper,
@@ -70,9 +70,6 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
         [*PARTIALS, *CALLED],
         noise=asked.noise,
     )
-    helper = choose_helper(federation, parties, options.helper)
-    if len(parties.stations) < 2:
-        raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")
     matched = Matched(
         asked.question.time,
         asked.question.event,
@@ -83,10 +80,7 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
         options.identifier or None,
     )
     rows, orders = aligned(federation, matched)
-    requests = {
-        member: ArrangeRequest(matched, rows, [order for order in orders if order.stage == member], asked)
-        for member in parties.stations
-    }
+    requests = {member: ArrangeRequest(matched, rows, own, asked) for member, own in orders.items()}
     return _joint(
         federation, asked, helper, federation.round("partial_arrange", requests, parties.stations, ArrangeReply)
     )

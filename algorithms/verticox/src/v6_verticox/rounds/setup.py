@@ -8,11 +8,9 @@ from typing import Any
 
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Terms
-from fedbayes.federation import Federation, Parties, Preflight
+from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
-from fedbayes.federation.horizontal import CountNoise
-from fedbayes.federation.vertical import check_equal_rows, choose_helper
-from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, SubmitReply, SubmitRequest
+from fedbayes.federation.vertical import check_equal_rows
 
 from ..arguments import Fit, checked_terms
 from ..cox.tails import Tails
@@ -20,10 +18,9 @@ from ..messages.products import Product
 from ..messages.setup import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
 from ..shares.agreed import layout
 from ..shares.complete import expected
+from .joining import PARTIALS, aligned, joined
 from .products import Planned, check_products, planned
 
-EXACT = CountNoise()
-ALIGNMENT_BITS = 64  # of an identifier's hash: two of a million records meet with probability 3e-8
 RECORDS_PER_COLUMN = 5  # fewer would let the sums that are opened, p + p(p+1)/2 a step, determine the columns
 
 
@@ -62,59 +59,7 @@ class Prepared:
         return self.plan.records // self.question.copies
 
 
-PARTIALS = ("partial_submit", "partial_match")
 FITTING = ("partial_prepare", "partial_enter", "partial_permute", "partial_stage", "partial_finish")
-
-
-def joined(
-    federation: Federation,
-    organizations: Any,
-    helper: int | str | None,
-    columns: Sequence[str],
-    functions: Sequence[str],
-    queries: int = 1,
-    single_records: bool = False,
-    derived_from: Sequence[str] = (),
-    noise: CountNoise = EXACT,
-) -> Parties:
-    """Open the channel; every station says at once, before anything is spent, whether it refuses. A helper that is named is asked too.
-
-    Parameters
-    ----------
-    federation : Federation
-        The job.
-    organizations, helper
-        As the researcher named them.
-    columns, functions : sequence of str
-        What will be asked.
-    queries : int
-        Questions that will be debited.
-    single_records : bool
-        Whether numbers of single records are shown to somebody.
-    derived_from : sequence of str
-        Columns that the formula's arithmetic takes.
-    noise : CountNoise
-        Of a private answer, whose budget is debited in the place of questions.
-    """
-    if helper == "none":
-        raise ArgumentError(
-            "helper: vertical Cox regression needs one; name an organization without data, or leave it out"
-        )
-    if organizations is not None and helper is not None:
-        organizations = sorted({*federation.resolve(organizations), *federation.resolve([helper], "helper")})
-    asked = Preflight(
-        columns=tuple(dict.fromkeys(columns)),
-        functions=tuple(functions),
-        queries=0 if noise.private else queries,
-        single_records=single_records,
-        derived_from=tuple(derived_from),
-        epsilon=noise.epsilon,
-        delta=noise.delta,
-        private=noise.promises,
-        relation=noise.relation if noise.private else None,
-        honest_fraction=noise.honest_fraction if noise.private else 0.0,
-    )
-    return federation.open_channel(organizations, asked)
 
 
 def prepare(
@@ -141,10 +86,8 @@ def prepare(
     called = [*PARTIALS, *FITTING, *functions]
     columns = [name for name in named if name]
     shown, derived = "partial_split" in functions, terms.derived_from if terms is not None else []
-    parties = joined(federation, organizations, options.helper, columns, called, queries, shown, derived)
-    helper = choose_helper(federation, parties, options.helper)
-    if len(parties.stations) < 2:
-        raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")
+    whom = organizations, options.helper
+    parties, helper = joined(federation, *whom, columns, called, queries, shown, derived)
     question = Question(
         options.time,
         options.event,
@@ -162,10 +105,7 @@ def prepare(
         options.robust,
     )
     rows, orders = aligned(federation, question)
-    requests = {
-        member: PrepareRequest(question, rows, [order for order in orders if order.stage == member])
-        for member in parties.stations
-    }
+    requests = {member: PrepareRequest(question, rows, own) for member, own in orders.items()}
     replies = federation.round("partial_prepare", requests, parties.stations, PrepareReply)
     told = {member: reply.described.value for member, reply in replies.items() if reply.described is not None}
     return _planned(federation, question, told, options.solver)
@@ -176,23 +116,6 @@ def told_terms(federation: Federation, options: Fit) -> Terms | None:
     if options.formula is None:
         return None
     return checked_terms("formula", options.formula, (federation.dictionary or {}).get("columns", {}))
-
-
-def aligned(federation: Federation, question: Question) -> tuple[int, list[Parcel]]:
-    """Return the number of common records and the stations' sealed orders; (0, []) without an identifier column."""
-    if question.id_column is None:
-        return 0, []
-    setup = question.matching
-    submitted = federation.round(
-        "partial_submit", SubmitRequest(setup, [], ALIGNMENT_BITS), question.stations, SubmitReply
-    )
-    hashes = {member: reply.hashes[question.helper] for member, reply in submitted.items()}
-    matched = federation.round("partial_match", MatchRequest(setup, hashes, [], []), [question.helper], MatchReply)
-    reply = matched[question.helper]
-    least = max(answer.minimum_rows.value for answer in submitted.values())
-    if reply.rows.value < least:
-        raise ThresholdError("fewer records are common to all stations than a node demands")
-    return reply.rows.value, reply.parcels(question.helper)
 
 
 def _planned(federation: Federation, question: Question, replies: dict[int, Described], solver: str) -> Prepared:

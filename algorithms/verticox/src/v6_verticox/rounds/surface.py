@@ -10,31 +10,27 @@ import numpy.typing as npt
 
 from fedbayes.federation import Broadcast, Sealed
 from fedbayes.federation.errors import ConvergenceError
-from fedbayes.mpc.relayed_sums import relayed
 
 from ..messages.names import START, Name
 from ..messages.private import (
     EnterReply,
     EnterRequest,
-    Opened,
     PermuteReply,
     PermuteRequest,
     Stage,
-    StageReply,
-    StageRequest,
 )
-from ..shares.agreed import CHECK, check_bound, layout, places_of, taker, total_of, verifier
+from ..shares.agreed import layout, places_of
 from ..shares.complete import NODES, integrated, opened_names
 from ..shares.layout import BESIDE
 from ..shares.layout import beside as beside_step
 from ..shares.program import CORRECTING
 from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
 from ..shares.sandwich import SQUARES, kinds
-from ..shares.travel import forms
 from .lockstep import Rounds
 from .points import Beside, Gradient
 from .sealed import sealed_parts
 from .setup import Prepared
+from .stages import Stages
 
 Vector = npt.NDArray[np.float64]
 SPARE_ROUNDS = 3  # for the last information matrix and the mean, and one more
@@ -57,8 +53,6 @@ class FederatedSurface:
 
     Attributes
     ----------
-    counts : list of int or None
-        Complete records and events, where only these count and their numbers may be told.
     null : float
         The log-likelihood at zero.
     chosen : bool
@@ -79,14 +73,17 @@ class FederatedSurface:
         self.hazard: Vector = np.zeros(0)
         self.trend: Vector = np.zeros(0)
         self.chosen = False
-        self.counts: list[int] | None = None
         self.null = prepared.outcome.log_likelihood
-        self._for_stations: dict[int, dict[int, Sealed]] = {}
         self._layout = layout(prepared.plan)
+        self._stages = Stages(federation, prepared.plan)
         self._source, self._version, self._step = START, 0, 0
         self._accepted, self._beside = {0: START}, dict[int, Beside]()
         self._coefficients: Vector = np.zeros(len(prepared.names))
-        self._opened, self._whole = Opened(), Opened()
+
+    @property
+    def counts(self) -> list[int] | None:
+        """Complete records and events, where only these count and their numbers may be told."""
+        return self._stages.counts
 
     async def start(self) -> Gradient:
         """Evaluate at zero coefficients: five rounds (six with small ties and Efron; more where only complete records count)."""
@@ -99,9 +96,9 @@ class FederatedSurface:
             stages.insert(1, Stage("weigh_start", 0))
         if self.plan.products:
             stages[1:1] = [Stage("tally", 0), Stage("few", 0)]
-        await self._stage([stages[0]], *await self._enter(0, stages))
+        await self._stages.run([stages[0]], *await self._enter(0, stages))
         for stage in stages[1:-1]:
-            revealed = await self._stage([stage])
+            revealed = await self._stages.run([stage])
         return Gradient(self._coefficients, revealed["gradient"].ravel(), 0.0)
 
     async def _start_complete(self) -> Gradient:
@@ -122,9 +119,9 @@ class FederatedSurface:
         rounds.append([*self._last(), *(Stage("level", key, self._version) for key in blends)])
         self._check_rounds(len(rounds) + 3)
         entered = await self._enter(0, [*(info for part in rounds for info in part), self._final()])
-        revealed = await self._stage(rounds[0], *entered)
+        revealed = await self._stages.run(rounds[0], *entered)
         for stages in rounds[1:]:
-            revealed = await self._stage(stages)
+            revealed = await self._stages.run(stages)
         here = self._gradient(revealed)
         levels = np.array([revealed[f"level|{key}"].item() for key in blends])
         self.null = -revealed["expected level"].item() - integrated(levels)
@@ -142,15 +139,15 @@ class FederatedSurface:
     async def observed(self) -> Vector:
         """Enter the columns and return their sums over the events: four rounds, instead of `start`."""
         stages = [Stage("features", 0), Stage("observed", 0)]
-        await self._stage([stages[0]], *await self._enter(0, stages))
-        revealed = await self._stage([stages[1]])
+        await self._stages.run([stages[0]], *await self._enter(0, stages))
+        revealed = await self._stages.run([stages[1]])
         return np.asarray(revealed["observed"].ravel())
 
     async def evaluate(
         self, step: int, coefficients: Vector, plan: Sequence[Pair], beside: Sequence[Beside] = ()
     ) -> Gradient:
         """Evaluate at `coefficients`: four rounds and one for each refinement of the reciprocals; slopes beside in the same rounds."""
-        self._opened = self._whole = Opened()  # what a step that was given up left open is of no use
+        self._stages.forget()  # what a step that was given up left open is of no use
         self._coefficients, self._source, self._step = coefficients, self._accepted[max(self._accepted)], step
         self._beside = {beside_step(step, place): point for place, point in enumerate(beside)}
         self._version = max([len(plan), CORRECTING if self.plan.band else 1, *(len(point.plan) for point in beside)])
@@ -172,9 +169,9 @@ class FederatedSurface:
         rounds.append(self._last())
         self._check_rounds(len(rounds) + 3)
         entered = await self._enter(step, [*(info for part in rounds for info in part), self._final()])
-        revealed = await self._stage(rounds[0], *entered)
+        revealed = await self._stages.run(rounds[0], *entered)
         for stages in rounds[1:]:
-            revealed = await self._stage(stages)
+            revealed = await self._stages.run(stages)
         return self._gradient(revealed)
 
     async def refine(self, step: int) -> Gradient:
@@ -189,8 +186,8 @@ class FederatedSurface:
         self._source, last = Name("reciprocal", step, self._version), self._last()
         request = EnterRequest(self.plan, step, [], [*refined, *last, self._final()], False, {})
         corrections = await self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
-        await self._stage(refined, corrections=corrections[self.plan.helper].dealt)
-        return self._gradient(await self._stage(last))
+        await self._stages.run(refined, corrections=corrections[self.plan.helper].dealt)
+        return self._gradient(await self._stages.run(last))
 
     def _all(self, kind: str, version: int = 0) -> list[Stage]:
         """Return one stage of the step and of the points beside it."""
@@ -208,9 +205,9 @@ class FederatedSurface:
         stages = [Stage(kind, self._step, self._version) for kind in kinds(self._layout)]
         request = EnterRequest(self.plan, self._step, [], stages, False, {})
         dealt = await self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
-        revealed = await self._stage([stages[0]], corrections=dealt[self.plan.helper].dealt)
+        revealed = await self._stages.run([stages[0]], corrections=dealt[self.plan.helper].dealt)
         for stage in stages[1:]:
-            revealed = await self._stage([stage])
+            revealed = await self._stages.run([stage])
         return np.asarray(revealed[SQUARES])
 
     def rounds_left(self) -> int:
@@ -224,7 +221,7 @@ class FederatedSurface:
     async def information(self, step: int, final: bool) -> Vector:
         """Return the information matrix: one round; the last time with the baseline hazard."""
         rows = self.edge_rows if final else []
-        revealed = await self._stage([Stage("information", step, self._version, rows=rows)])
+        revealed = await self._stages.run([Stage("information", step, self._version, rows=rows)])
         if "baseline" in revealed:
             self.hazard, self.trend = revealed["baseline"].ravel(), revealed.get("trend", np.zeros(0)).ravel()
         return np.asarray((revealed["information"] + revealed["information"].T) / 2.0)
@@ -252,9 +249,9 @@ class FederatedSurface:
         """
         weigh, *others, _ = self.seen_stages(step)
         self._version = 0
-        await self._stage([weigh], published, corrections)
+        await self._stages.run([weigh], published, corrections)
         for stage in others:
-            await self._stage([stage])
+            await self._stages.run([stage])
         return await self.information(step, final)
 
     def _gradient(self, revealed: dict[str, Vector]) -> Gradient:
@@ -293,59 +290,6 @@ class FederatedSurface:
         permuted = await self.federation.round("partial_permute", request, [owner], PermuteReply)
         return permuted[owner].published, entered[plan.helper].dealt
 
-    async def _stage(
-        self, stages: list[Stage], permuted: Broadcast | None = None, corrections: Sealed | None = None
-    ) -> dict[str, Vector]:
-        """One round at the share holders; return what its shares reveal together."""
-        plan, own = self.plan, self.federation.organization
-        takes, verifies = taker(plan, own), verifier(plan, own)
-        letters, self._for_stations = self._for_stations, {}
-        requests = {
-            member: StageRequest(
-                plan,
-                stages,
-                self._whole if member == verifies else self._opened,
-                permuted.to_one(member) if permuted is not None and member != plan.holders[-1] else None,
-                corrections if member == takes else None,
-                {sender: parts[member] for sender, parts in letters.items() if member in parts},
-            )
-            for member in plan.holders
-        }
-        if (
-            permuted is None and corrections is None and not letters
-        ):  # the same for all: enciphered once, but for the station beside central
-            others = [member for member in plan.holders if member not in (own, verifies)]
-            requests = {member: requests[others[0] if member in others else member] for member in plan.holders}
-        replies = await self.federation.round("partial_stage", requests, plan.holders, StageReply)
-        self._whole = _added_up([replies[member] for member in plan.holders])
-        self._opened = Opened(
-            {name: form.cut(self._whole.sums[name]) for name, form in forms(self._layout, self._whole.sums).items()}
-        )
-        self._for_stations = {member: reply.for_stations for member, reply in replies.items() if reply.for_stations}
-        if (counts := replies[plan.holders[-1]].counts) is not None:
-            self.counts = counts.value
-        return _added(list(replies.values()))
-
 
 def _floats(values: Vector) -> list[float]:
     return [float(value) for value in values]
-
-
-def _added_up(replies: list[StageReply]) -> Opened:
-    """Return the sums of what share holders opened, in the order of the plan: uniform, as every part of them is."""
-    sums = {
-        name: relayed([np.asarray(reply.openings[name].value) for reply in replies]) for name in replies[0].openings
-    }
-    return Opened(sums, [reply.checksum.value for reply in replies if reply.checksum is not None])
-
-
-def _added(replies: list[StageReply]) -> dict[str, Vector]:
-    """Return the sums of the shares, as real numbers."""
-    revealed: dict[str, Vector] = {}
-    for name, bits in replies[0].frac_bits.value.items():
-        total = total_of(reply.revealed[name] for reply in replies)
-        if name == CHECK:
-            check_bound(total)
-        else:
-            revealed[name] = total.decode(bits)
-    return revealed

@@ -22,22 +22,21 @@ from ..messages.private import (
     StageRequest,
 )
 from ..shares.agreed import inputs_of, layout
-from ..shares.layout import COLUMNS, FEATURE_BITS, LINE_BITS, STARTS, presence_name
-from ..shares.products import BITS, FEW, GROWTH, SLANT
+from ..shares.layout import COLUMNS, STARTS
+from ..shares.products import FEW
 from ..shares.program import Program
-from ..shares.sorting import as_places, masked_input
+from ..shares.sorting import as_places
 from ..shares.travel import forms, joined, pack, reorder, scattered
 from .binding import before, bound, chained
 from .dealer import dealt, dealt_inputs
 from .guards import check_effect
 from .holder import KeptWires, ShareHolder, revealed_words
+from .inputs import effects, masked_entry
 from .openings import SUM_KEY, drawn_key, keep_key, opened, received
-from .products import check_few, chosen_part, column_values, growth, sealed_few, slants
+from .products import check_few, chosen_part, sealed_few
 from .setup import ANSWER
 from .telling import mean_of_complete, sealed_for_stations, told_counts
 
-LARGEST_PREDICTOR = 11.0
-"""Of one station: e^11 is 16 bits of the 20 that the ring has for values (`layout.RECIPROCAL_BITS`)."""
 TAU = Name("tau")
 """The permutation, published with the columns."""
 BEFORE_COUNTING = ("features", "gather", "complete")
@@ -60,76 +59,14 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
             step = entry.name.step or 0
             coefficients = request.beside.get(step, request.coefficients)
             if request.chosen and step:
-                for effect in _effects(holder, coefficients):
+                for effect in effects(holder, coefficients):
                     check_effect(effect, station.policy.minimum_count)
-            sent[entry.name] = _input(holder, entry.name, coefficients)
+            sent[entry.name] = masked_entry(holder, entry.name, coefficients)
     if not sent:
         raise MessageError("this station has nothing to enter; start the job again")
     if holder.owns_outcome:
         return EnterReply(None, None)
     return EnterReply(station.seal(plan.holders[-1], pack(sent), f"input|{request.step}"), None)
-
-
-def _input(holder: ShareHolder, name: Name, coefficients: list[float]) -> Wide:
-    """Return this station's masked input of that name; keep it."""
-    station, plan = holder.station, holder.plan
-    kept = station.kept("design")["values"]
-    if kept.shape != (plan.records, plan.widths[holder.index]):
-        raise MessageError("this station has other columns than the plan says; start the job again")
-    if name.kind == "features":
-        real, bits = kept, FEATURE_BITS
-    elif name == presence_name(holder.index):
-        real, bits = _presence(station), 0
-    elif name.kind == "line":
-        real, bits = _predictor(holder, coefficients)[:, None], LINE_BITS
-    elif name.kind in BITS:
-        real, bits = column_values(holder, name)
-    elif name.kind == GROWTH:
-        real, bits = growth(holder, name, coefficients, LARGEST_PREDICTOR)
-    elif name.kind == SLANT:
-        real, bits = slants(holder, name.part or 0, coefficients), LINE_BITS
-    else:
-        real, bits = _relative_risk(holder, coefficients) * _presence(station), layout(plan).factor_bits()
-        if plan.weighted and holder.owns_outcome:
-            real = real * station.kept("outcome")["weights"][:, None]
-    real = np.concatenate([real, np.zeros((plan.rows - plan.records, real.shape[1]))])  # blank rows
-    sent = masked_input(holder.key, name, Wide.encode(real, bits))
-    holder.once(f"input|{name}", {name: sent})
-    return sent
-
-
-def _presence(station: Station) -> np.ndarray:
-    """Return 1 for the records without a gap here, 0 for the others, (records, 1)."""
-    return np.asarray(station.kept("presence")["present"][:, None], dtype=np.float64)
-
-
-def _predictor(holder: ShareHolder, coefficients: list[float]) -> np.ndarray:
-    """Return the linear predictor of the own columns, with this station's part of products as their chooser, (rows,)."""
-    values = holder.station.kept("design")["values"]
-    beta = np.asarray(coefficients, dtype=np.float64)[: values.shape[1]]
-    own = values @ beta if len(beta) else np.zeros(len(values))
-    return np.asarray(own + chosen_part(holder, coefficients)[0] if holder.plan.products else own)
-
-
-def _effects(holder: ShareHolder, coefficients: list[float]) -> list[np.ndarray]:
-    """Return the predictors that this station can have a part in: its own, and with its numbers at each level of a product."""
-    own = _predictor(holder, coefficients)
-    parts = [part for part, one in enumerate(holder.plan.products) if one.numbers == holder.index]
-    return [own, *(own + column for part in parts for column in slants(holder, part, coefficients).T)]
-
-
-def _relative_risk(holder: ShareHolder, coefficients: list[float]) -> np.ndarray:
-    """Return exp(linear predictor) of the own columns, (rows, 1), inside the headroom of the ring."""
-    predictor = _predictor(holder, coefficients)
-    if not np.max(predictor) <= LARGEST_PREDICTOR:
-        design_kept = holder.station.kept("design")
-        beta = np.asarray(coefficients, dtype=np.float64)[: len(design_kept["labels"])]
-        worst = np.argmax(np.abs(beta) * np.max(np.abs(design_kept["values"]), axis=0))
-        raise DataProblem(
-            f"feature '{design_kept['labels'][worst]}' gives a record a relative risk out of range (an outlier, or it separates "
-            "the events); transform it, leave it out or set a penalty"
-        )
-    return np.asarray(np.exp(predictor)[:, None])
 
 
 def permute(station: Station, request: PermuteRequest) -> PermuteReply:

@@ -14,10 +14,10 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical.declared import Matched
 
-from ..arguments import Baseline, Evaluate, Predict
 from ..cox.survival import Steps, survival_at
 from ..messages.scoring import AssessReply, AssessRequest, read_sum
 from ..rounds.sealed import sealed_parts
+from .arguments import Baseline, Evaluate, Predict
 from .blind import judge_blindly
 from .crossval import cross_validate
 from .located import Located, cases_of, checked_model, curves_of, warn_of_cases

@@ -10,16 +10,16 @@ import numpy as np
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.federation import Federation
 from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
-from fedbayes.federation.errors import ArgumentError, PlacementError
+from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.manifest import outline_of
 from fedbayes.federation.replies import RecordsReply
-from fedbayes.federation.vertical import check_equal_rows, choose_helper
+from fedbayes.federation.vertical import check_equal_rows
 from fedbayes.federation.vertical.declared import Matched
 
 from ..arguments import checked_terms
 from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreRequest, split_name
 from ..messages.setup import Question
-from ..rounds.setup import PARTIALS, aligned, joined
+from ..rounds.joining import PARTIALS, aligned, joined
 
 
 class Located:
@@ -36,12 +36,17 @@ class Located:
         called = [*PARTIALS, "partial_locate", "partial_score", *functions]
         columns = [name for name in named if name]
         derived = [] if terms is None else terms.derived_from
-        whom = (roles.organizations, roles.helper)
-        parties = joined(federation, *whom, columns, called, single_records=True, derived_from=derived)
+        parties, chosen = joined(
+            federation,
+            roles.organizations,
+            roles.helper,
+            columns,
+            called,
+            single_records=True,
+            derived_from=derived,
+            helped=id_column is not None,
+        )
         self.members = parties.members
-        chosen = choose_helper(federation, parties, roles.helper) if id_column or roles.helper is not None else 0
-        if len(parties.stations) < 2:
-            raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")
         self.question = Question(
             self.model["time"],
             self.model["event"],
@@ -54,10 +59,7 @@ class Located:
             missing="complete" if self.model.get("missing") == "complete" else "refuse",
         )
         rows, orders = aligned(federation, self.question)
-        requests = {
-            m: LocateRequest(self.question, rows, [order for order in orders if order.stage == m])
-            for m in parties.stations
-        }
+        requests = {member: LocateRequest(self.question, rows, own) for member, own in orders.items()}
         replies = federation.round("partial_locate", requests, parties.stations, LocateReply)
         self.features = {member: reply.features.value for member, reply in replies.items()}
         self.rows = {member: reply.rows.value for member, reply in replies.items()}

@@ -7,10 +7,10 @@ from typing import Any
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError
 
-from ..arguments import Evaluate
 from ..horizontal.judging.exact import judge
 from ..horizontal.judging.model import grid_of, judged_model
 from ..horizontal.judging.private import check_noisy, judge_privately, noisy_times, on_grid
+from .arguments import Evaluate
 from .located import checked_model, curves_of, warn_of_cases
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ...mpc import alignment, factors
 from ..errors import ArgumentError, MessageError, PolicyError, ThresholdError
+from ..once import asked_once
 from ..station import Station
 from .coding import Codes, check_bins_hold, indicators, joint_codes, resolve
 from .conditions import check_condition, check_sides, holds
@@ -117,9 +118,9 @@ class Encoder:
         ):
             raise MessageError("the number of folds in a request is malformed; the job stops")
         folds = int(number)
-        self._station.keep("number of folds", folds=np.array(folds))
-        if int(self._station.kept("number of folds")["folds"]) != folds:
-            raise MessageError("records are cut into folds once in a job; start another job")
+        asked_once(
+            self._station, "number of folds", folds, "records are cut into folds once in a job; start another job"
+        )
         if self.rows // folds < max(self._station.policy.minimum_rows, 2):
             raise ThresholdError("folds: a fold has fewer records than this node demands; use fewer folds")
         return [int(fold) for fold in fold_of(drawn_secret(self._station), self.rows, folds)]

@@ -17,12 +17,14 @@ from ...randomness import secret_bytes
 from ..codec import encode
 from ..errors import MessageError, ThresholdError
 from ..gate import Sealed
+from ..once import asked_once
 from ..station import Station
 from .ciphers import decipher, encipher
 from .factor_info import FactorInfo
 from .messages import Delivery, Opened, Parcel, Setup
 
 PURPOSE = "shared products"
+OPENED = "columns of this job have been opened in another round before; start the job again"
 DTYPES: dict[int, npt.DTypeLike] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
 Matrix = npt.NDArray[Any]
 
@@ -96,10 +98,7 @@ class Workspace:
         MessageError
             If another round of this job has asked for it.
         """
-        own = np.frombuffer(self.station.round_name.encode(), dtype=np.uint8)
-        self.station.keep(f"claim {action}", round=own)
-        if not np.array_equal(self.station.kept(f"claim {action}")["round"], own):
-            raise MessageError("columns of this job have been opened in another round before; start the job again")
+        asked_once(self.station, f"claim {action}", self.station.round_name, OPENED)
 
     # -- parcels ---------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,94 @@
+"""How a computation over columns of the same records begins: who takes part, and which records are common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fedbayes.federation import Federation, Parties, Preflight
+from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
+from fedbayes.federation.horizontal import CountNoise
+from fedbayes.federation.vertical import choose_helper
+from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, SubmitReply, SubmitRequest
+
+from ..messages.setup import Question
+
+EXACT = CountNoise()
+ALIGNMENT_BITS = 64  # of an identifier's hash: two of a million records meet with probability 3e-8
+PARTIALS = ("partial_submit", "partial_match")
+
+
+def joined(
+    federation: Federation,
+    organizations: Any,
+    helper: int | str | None,
+    columns: Sequence[str],
+    functions: Sequence[str],
+    queries: int = 1,
+    single_records: bool = False,
+    derived_from: Sequence[str] = (),
+    noise: CountNoise = EXACT,
+    helped: bool = True,
+) -> tuple[Parties, int]:
+    """Open the channel and choose the helper; every station says at once, before anything is spent, whether it refuses. A helper that is named is asked too.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    organizations, helper
+        As the researcher named them.
+    columns, functions : sequence of str
+        What will be asked.
+    queries : int
+        Questions that will be debited.
+    single_records : bool
+        Whether numbers of single records are shown to somebody.
+    derived_from : sequence of str
+        Columns that the formula's arithmetic takes.
+    noise : CountNoise
+        Of a private answer, whose budget is debited in the place of questions.
+    helped : bool
+        Whether a helper is needed where none is named; else it is 0.
+    """
+    if helper == "none":
+        raise ArgumentError(
+            "helper: vertical Cox regression needs one; name an organization without data, or leave it out"
+        )
+    if organizations is not None and helper is not None:
+        organizations = sorted({*federation.resolve(organizations), *federation.resolve([helper], "helper")})
+    asked = Preflight(
+        columns=tuple(dict.fromkeys(columns)),
+        functions=tuple(functions),
+        queries=0 if noise.private else queries,
+        single_records=single_records,
+        derived_from=tuple(derived_from),
+        epsilon=noise.epsilon,
+        delta=noise.delta,
+        private=noise.promises,
+        relation=noise.relation if noise.private else None,
+        honest_fraction=noise.honest_fraction if noise.private else 0.0,
+    )
+    parties = federation.open_channel(organizations, asked)
+    chosen = choose_helper(federation, parties, helper) if helped or helper is not None else 0
+    if len(parties.stations) < 2:
+        raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")
+    return parties, chosen
+
+
+def aligned(federation: Federation, question: Question) -> tuple[int, dict[int, list[Parcel]]]:
+    """Return the number of common records and every station's sealed orders; 0 and none without an identifier column."""
+    if question.id_column is None:
+        return 0, {member: [] for member in question.stations}
+    setup = question.matching
+    submitted = federation.round(
+        "partial_submit", SubmitRequest(setup, [], ALIGNMENT_BITS), question.stations, SubmitReply
+    )
+    hashes = {member: reply.hashes[question.helper] for member, reply in submitted.items()}
+    matched = federation.round("partial_match", MatchRequest(setup, hashes, [], []), [question.helper], MatchReply)
+    reply = matched[question.helper]
+    least = max(answer.minimum_rows.value for answer in submitted.values())
+    if reply.rows.value < least:
+        raise ThresholdError("fewer records are common to all stations than a node demands")
+    orders = reply.parcels(question.helper)
+    return reply.rows.value, {member: [one for one in orders if one.stage == member] for member in question.stations}

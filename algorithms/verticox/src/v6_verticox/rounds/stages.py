@@ -1,0 +1,103 @@
+"""Rounds at the share holders: a stage or more each, what it opened handed on to the next, what it reveals added up."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Broadcast, Sealed
+from fedbayes.mpc.relayed_sums import relayed
+
+from ..messages.private import Opened, Stage, StageReply, StageRequest
+from ..messages.setup import Plan
+from ..shares.agreed import CHECK, check_bound, layout, taker, total_of, verifier
+from ..shares.travel import forms
+from .lockstep import Rounds
+
+Vector = npt.NDArray[np.float64]
+
+
+class Stages:
+    """The stages of one computation, round by round.
+
+    Parameters
+    ----------
+    federation : Rounds
+        Alone, or shared with other computations.
+    plan : Plan
+
+    Attributes
+    ----------
+    counts : list of int or None
+        Complete records and events, where only these count and their numbers may be told.
+    """
+
+    def __init__(self, federation: Rounds, plan: Plan) -> None:
+        self.federation, self.plan = federation, plan
+        self.counts: list[int] | None = None
+        self._layout = layout(plan)
+        self._for_stations: dict[int, dict[int, Sealed]] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """Hand on nothing of what was opened before."""
+        self._opened = self._whole = Opened()
+
+    async def run(
+        self, stages: list[Stage], permuted: Broadcast | None = None, corrections: Sealed | None = None
+    ) -> dict[str, Vector]:
+        """One round at the share holders; return what its shares reveal together."""
+        replies = await self.federation.round(
+            "partial_stage", self._requests(stages, permuted, corrections), self.plan.holders, StageReply
+        )
+        self._whole = _added_up([replies[member] for member in self.plan.holders])
+        self._opened = Opened(
+            {name: form.cut(self._whole.sums[name]) for name, form in forms(self._layout, self._whole.sums).items()}
+        )
+        self._for_stations = {member: reply.for_stations for member, reply in replies.items() if reply.for_stations}
+        if (counts := replies[self.plan.holders[-1]].counts) is not None:
+            self.counts = counts.value
+        return _added(list(replies.values()))
+
+    def _requests(
+        self, stages: list[Stage], permuted: Broadcast | None, corrections: Sealed | None
+    ) -> dict[int, StageRequest]:
+        plan, own = self.plan, self.federation.organization
+        takes, verifies = taker(plan, own), verifier(plan, own)
+        letters = self._for_stations
+        requests = {
+            member: StageRequest(
+                plan,
+                stages,
+                self._whole if member == verifies else self._opened,
+                permuted.to_one(member) if permuted is not None and member != plan.holders[-1] else None,
+                corrections if member == takes else None,
+                {sender: parts[member] for sender, parts in letters.items() if member in parts},
+            )
+            for member in plan.holders
+        }
+        if permuted is not None or corrections is not None or letters:
+            return requests
+        # the same for all: enciphered once, but for the station beside central
+        others = [member for member in plan.holders if member not in (own, verifies)]
+        return {member: requests[others[0] if member in others else member] for member in plan.holders}
+
+
+def _added_up(replies: list[StageReply]) -> Opened:
+    """Return the sums of what share holders opened, in the order of the plan: uniform, as every part of them is."""
+    sums = {
+        name: relayed([np.asarray(reply.openings[name].value) for reply in replies]) for name in replies[0].openings
+    }
+    return Opened(sums, [reply.checksum.value for reply in replies if reply.checksum is not None])
+
+
+def _added(replies: list[StageReply]) -> dict[str, Vector]:
+    """Return the sums of the shares, as real numbers."""
+    revealed: dict[str, Vector] = {}
+    for name, bits in replies[0].frac_bits.value.items():
+        total = total_of(reply.revealed[name] for reply in replies)
+        if name == CHECK:
+            check_bound(total)
+        else:
+            revealed[name] = total.decode(bits)
+    return revealed

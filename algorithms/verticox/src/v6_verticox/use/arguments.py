@@ -1,0 +1,157 @@
+"""The arguments of the functions that take a fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from fedbayes.federation.declare import (
+    EPSILON,
+    FLAG,
+    MODEL,
+    NAME,
+    TARGET,
+    argument,
+    choice,
+    number,
+    when,
+    whole,
+)
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.vertical.declared import Dealt
+
+from ..horizontal.declared import times
+from ..horizontal.private.declared import Promised
+from ..messages.folds import MOST_FOLDS
+
+REVEALED = ("predictors", "aggregates")
+
+
+class Judging(Dealt):
+    """Of every function that takes a fitted model."""
+
+    by_columns: ClassVar[bool] = True
+    """Whether the model must be one of columns of the same records."""
+
+    @classmethod
+    def check_model(cls, function: str, model: Mapping[str, Any]) -> None:
+        """Refuse a model of another method, or of another split."""
+        specified = "coefficients" in model or {"time", "event"} <= set(model)  # the latter is what folds fit
+        kind = model.get("kind", "cox" if specified else None)
+        if kind is None:
+            raise ArgumentError("model must be the `model` of a result of verticox.fit")
+        if kind != "cox":
+            raise ArgumentError("model is not one of verticox.fit; give the `model` of its result")
+        if cls.by_columns and model.get("split") == "horizontal":
+            raise ArgumentError(
+                f"model: it is one of whole records (split='horizontal'), and {function} is for columns of the same records at several stations; "
+                "fedbayes predict applies it to a file, evaluate judges it"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Promised, Judging):
+    """Of `evaluate`; a model of whole records is judged on whole records."""
+
+    by_columns: ClassVar[bool] = False
+    rounds_usually: ClassVar[int] = 6
+
+    model: dict[str, Any] = argument(MODEL, "What is judged.", rank=TARGET)
+    epsilon: float | None = argument(
+        EPSILON,
+        "Privacy budget of the whole answer, for every row, of a model of whole records: one table with noise; above 20 no result is called private.",
+        None,
+        rank=TARGET,
+    )
+    times: list[float] | None = argument(
+        times(2),
+        "Where Brier scores, calibration and concordance by time are taken; quantiles of the event times when left out (with epsilon some of the model's "
+        "times). Of a model of whole records they join its grid.",
+        None,
+        used_when=when("reveal", "predictors"),
+    )
+    groups: int = argument(
+        whole(2, 100),
+        "Groups of predicted survival whose calibration is returned; equal predictions stay in one group, so there may be fewer.",
+        5,
+        used_when=when("reveal", "predictors"),
+    )
+    folds: int | None = argument(
+        whole(2, MOST_FOLDS),
+        "Cross-validate the model's specification (time, event, features or formula, ties, penalty, strata) in as many folds, in the same rounds, instead "
+        "of judging its coefficients.",
+        None,
+    )
+    reveal: str = argument(
+        choice(REVEALED),
+        "The outcome holder sees one number a record, or nobody does: then calibration and a test of fit, no concordance.",
+        "predictors",
+    )
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether the model is one of whole records."""
+        return self.model.get("split") == "horizontal"
+
+    @property
+    def identifier(self) -> str:
+        """The identifier's column, "" where the files are aligned, or stations hold whole records."""
+        return "" if self.by_rows else super().identifier
+
+    def check_together(self) -> None:
+        """Refuse folds of a given model, and what is for the other split."""
+        super().check_together()
+        if self.folds is not None and self.reveal == "aggregates":
+            raise ArgumentError("reveal='aggregates' judges a given model; leave folds out")
+        if not self.by_rows and self.epsilon is not None:
+            raise ArgumentError(
+                "epsilon is for split='horizontal', models of whole records: an evaluation over columns of the same records is exact; leave epsilon out"
+            )
+        self.check_budget()
+        if not self.by_rows:
+            return
+        other = [name for name, given in (("folds", self.folds), ("rows_aligned", self.rows_aligned)) if given]
+        if other or self.reveal == "aggregates":
+            raise ArgumentError(
+                f"{'reveal' if not other else other[0]} is for columns of the same records at several stations, and this model is one of whole records; "
+                "leave it out"
+            )
+
+    @classmethod
+    def usual_rounds(cls, given: Mapping[str, Any]) -> int:
+        """Return fewer where stations hold whole records."""
+        model = given.get("model")
+        if isinstance(model, Mapping) and model.get("split") == "horizontal":
+            return 3 if given.get("epsilon") is None else 2
+        return cls.rounds_usually
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predict(Judging):
+    """Of `predict`; with `rows_aligned` the records come in the order of the stations' rows, else in an order that is random."""
+
+    rounds_usually: ClassVar[int] = 5
+
+    model: dict[str, Any] = argument(MODEL, "What predicts.", rank=TARGET)
+    times: list[float] | None = argument(
+        times(1), "Where survival is wanted; the baseline's times when left out.", None
+    )
+    alive_at: float | None = argument(
+        number(low=0.0),
+        "Time that the records are known to have reached without the event: survival is given that, and 1 up to it.",
+        None,
+    )
+    stratum: str = argument(NAME, "Whose baseline to use, for a stratified model.", "all")
+    identifiers: bool = argument(
+        FLAG, "Whether the records' identifiers are returned too; they leave the station.", False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baseline(Judging):
+    """Of `baseline`."""
+
+    rounds_usually: ClassVar[int] = 5
+
+    model: dict[str, Any] = argument(MODEL, "Whose baseline.", rank=TARGET)
