@@ -94,6 +94,18 @@ def test_numbers_are_clipped_or_refused():
     assert column.encode(pd.Series([1.0, np.nan]), "refuse")[0] == 1
 
 
+@pytest.mark.parametrize(
+    "cells", [["1", "1" + 29 * "0", "-3"], [str(2**63), "-1"], [str(2**64), "1.5", None, ""], [str(-(2**70)), " 7 "]]
+)
+def test_whole_numbers_of_any_length_are_numbers(cells):
+    """64 bits hold nineteen digits; a longer one at a station is no reason to take its column for text."""
+    column = Column("a", bounds=(-1e100, 1e100))
+    wanted = [float(cell) if cell else np.nan for cell in cells]
+    np.testing.assert_array_equal(column.encode(pd.Series(cells, dtype=object)), wanted)
+    with pytest.raises(SchemaError, match="holds text"):
+        column.encode(pd.Series([*cells, "x"], dtype=object))
+
+
 def test_errors_name_the_column_and_no_value():
     numeric, text = Column("age", bounds=(0.0, 10.0)), Column("sex", categories=("f", "m"))
     for column, outside in ((numeric, "clip"), (text, "refuse")):

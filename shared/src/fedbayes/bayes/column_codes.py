@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.encoding import Outside, SchemaError, blocks, canonical_text, written_as
+from fedbayes.bayes.encoding import Outside, SchemaError, blocks, canonical_text, parsed_numbers, written_as
 
 MISSING = -1
 """The code of a missing value."""
@@ -115,7 +115,7 @@ def _as_float(name: str, values: Any, refuses: bool = True) -> NDArray[np.float6
 
     series = pandas.Series(_present(values) if isinstance(values, Coded) else values)
     try:
-        parsed = pandas.Series(pandas.to_numeric(series, errors="raise" if refuses else "coerce"))
+        parsed = pandas.Series(parsed_numbers(series) if refuses else pandas.to_numeric(series, errors="coerce"))
         found = np.asarray(parsed.to_numpy(dtype=np.float64, na_value=np.nan))
         return values.looked_up(np.append(found, np.nan)) if isinstance(values, Coded) else found
     except (ValueError, TypeError):

@@ -74,6 +74,29 @@ def number_written(text: str) -> float | None:
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
+def parsed_numbers(series: Any) -> Any:
+    """Return a pandas series as numbers, texts that write some too; as float64 where 64 bits do not hold all whole ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where a cell is no number.
+    """
+    import pandas
+
+    try:
+        return pandas.to_numeric(series)
+    except ValueError:  # of a text, or of digits that no integer of 64 bits holds
+        written = np.empty(len(series), dtype=np.float64)
+        for row, value in enumerate(series):
+            text = canonical_text(value)
+            number = np.nan if text is None else number_written(text)
+            if number is None:
+                raise
+            written[row] = number
+    return pandas.Series(written, series.index)
+
+
 def meant_texts(value: object) -> frozenset[str]:
     """Return the canonical texts of the cells that equal a value of a condition: true and false mean 1 and 0 too, and the reverse; a text means itself."""
     if isinstance(value, bool | int | float) and value in (0, 1):

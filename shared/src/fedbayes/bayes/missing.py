@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .encoding import SchemaError, canonical_text, check_missing, written_as
+from .encoding import SchemaError, canonical_text, check_missing, parsed_numbers, written_as
 
 MISSING = "missing"
 USUAL = frozenset({"NA", "NaN", "nan", "null", "N/A", "NULL", "None"})
@@ -231,11 +231,9 @@ def _dates_as_text(values: list[Any]) -> list[Any]:
 
 def _as_numbers(column: Any) -> Any:
     """Return texts as numbers: int64, float64, or Int64 where whole numbers that float64 cannot tell apart stand beside missing cells."""
-    import pandas
-
-    present = pandas.to_numeric(column.dropna())
+    present = parsed_numbers(column.dropna())
     if len(present) == len(column) or present.dtype.kind not in "iu" or not inexact(present):
-        return pandas.to_numeric(column)
+        return parsed_numbers(column)
     return as_nullable(present).reindex(column.index)
 
 
@@ -258,8 +256,9 @@ def _are_numbers(values: list[Any], rule: Rule) -> bool:
     rest = [value for value in values if not rule.is_usual(value)]
     if any(isinstance(value, (bool, np.bool_)) for value in rest):
         return False
+    read = parsed_numbers if rule.numeric else pandas.to_numeric  # else long codes keep all their digits, as texts
     try:
-        pandas.to_numeric(pandas.Series(rest, dtype=object))
+        read(pandas.Series(rest, dtype=object))
     except (ValueError, TypeError):
         return False
     return rule.numeric or bool(rest)

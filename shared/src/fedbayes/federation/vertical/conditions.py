@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,9 @@ def holds(values: Any, condition: Condition, private: bool = False) -> npt.NDArr
 
 
 def _compared(values: Any, condition: Condition, absent: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    if values.dtype.kind in "iu":
+        whole = np.asarray(values.fillna(0).to_numpy(dtype=getattr(values.dtype, "numpy_dtype", values.dtype)))
+        return np.asarray(_whole_compared(whole, condition) & ~absent)
     try:
         numbers = np.asarray(
             Column(condition.column, bounds=(-LARGEST_BOUND, LARGEST_BOUND)).encode(values), dtype=np.float64
@@ -72,6 +76,18 @@ def _compared(values: Any, condition: Condition, absent: npt.NDArray[np.bool_]) 
             compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[condition.op]
             holding = compare(numbers, condition.value)
     return np.asarray(holding & ~absent)
+
+
+def _whole_compared(whole: npt.NDArray[Any], condition: Condition) -> npt.NDArray[np.bool_]:
+    """Compare whole numbers as such: float64 does not tell all of them apart from 2^53 on."""
+    if condition.op == "between":
+        low, high = condition.value
+        return np.asarray((whole >= math.ceil(low)) & (whole <= math.floor(high)))
+    if condition.op in ("<", ">="):
+        below = np.asarray(whole < math.ceil(condition.value))
+        return below if condition.op == "<" else ~below
+    above = np.asarray(whole > math.floor(condition.value))
+    return above if condition.op == ">" else ~above
 
 
 def check_condition(entry: Any, position: int) -> Condition:
