@@ -68,6 +68,21 @@ def test_a_second_job_answers_from_the_same_tables_and_pays_nothing(hospitals, t
     assert all(len(day) == 10 for day in made)
 
 
+def test_another_dictionary_gets_tables_of_its_own(hospitals):
+    federation, _ = hospitals
+    domain = {name: DOMAIN[name] for name in ("kind", "color", "shape")} | {"scaled": {"bounds": [0, 100]}}
+    features = ["color", "scaled", "shape"]
+    task = {**TASK, "epsilon": 0.2, "features": features, "domain": domain, "records": [{"color": "red", "scaled": 2}]}
+
+    def reused(formula):
+        columns = {"scaled": {"type": "number", "derive": formula, "bounds": [0, 100]}}
+        return told(federation.run("secure_naive_bayes", "classify", {**task, "dictionary": {"columns": columns}}))[
+            "size"
+        ]
+
+    assert [reused(formula) for formula in ("size * 2", "size * 2", "size * 3")] == [False, True, False]
+
+
 @pytest.mark.audit
 def test_new_tables_are_paid_for(hospitals):
     federation, folder = hospitals

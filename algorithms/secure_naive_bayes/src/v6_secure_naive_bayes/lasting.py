@@ -1,7 +1,7 @@
 """Noisy tables that a station keeps from one job to the next, beside its ledger, so that they are paid for once.
 
-A file is named after the request (columns, domain, bins, budget) and the database's label, never after the data: asked
-again, a station answers from the tables of the day on which they were made, whatever has changed in its data since. So
+A file is named after the request (columns, domain, bins, budget), the study's dictionary, the rows that the task chose and the database's label,
+never after the data: asked again, a station answers from the tables of the day on which they were made, whatever has changed in its data since. So
 a repeat tells nothing that the first answer did not tell, not even whether the data changed, and needs no charge. Who
 wants newer tables asks for them, and pays.
 """
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from fedbayes.federation import Station
 from fedbayes.federation.codec import encode
 from fedbayes.federation.errors import DataProblem
-from fedbayes.federation.node_databases import folder_database, requested_label
+from fedbayes.federation.node_databases import folder_database, preprocessing, requested_label
 from fedbayes.federation.secrets import once
 
 from .messages import TablesRequest
@@ -40,7 +40,10 @@ def path_of(station: Station, request: TablesRequest) -> Path | None:
     """Return the file of the tables that answer a request, or None at a node without a ledger."""
     if station.policy.ledger is None:
         return None
-    content = [VERSION, requested_label(), encode(replace(request, tables="kept"))]
+    content: list[Any] = [VERSION, requested_label(), encode(replace(request, tables="kept"))]
+    chosen = {"dictionary": station.require_members().dictionary, "rows": preprocessing()}
+    if any(chosen.values()):
+        content.append(chosen)
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     return folder_database(station.policy.ledger) / f"{VERSION}-{digest[:40]}"
 

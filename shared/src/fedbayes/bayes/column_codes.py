@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.encoding import Outside, SchemaError, blocks, canonical_text, parsed_numbers, written_as
+from fedbayes.bayes.encoding import Outside, SchemaError, blocks, canonical_text, number_of, written_as
 
 MISSING = -1
 """The code of a missing value."""
@@ -114,16 +114,21 @@ def _as_float(name: str, values: Any, refuses: bool = True) -> NDArray[np.float6
     import pandas
 
     series = pandas.Series(_present(values) if isinstance(values, Coded) else values)
-    try:
-        parsed = pandas.Series(parsed_numbers(series) if refuses else pandas.to_numeric(series, errors="coerce"))
-        found = np.asarray(parsed.to_numpy(dtype=np.float64, na_value=np.nan))
-        return values.looked_up(np.append(found, np.nan)) if isinstance(values, Coded) else found
-    except (ValueError, TypeError):
-        problem = SchemaError(
-            f"column {name!r} is numeric in the domain but holds text: correct the file, "
-            "or give its categories in the domain"
-        )
-    raise problem  # outside the handler: pandas quotes the offending value, which must not be chained
+    if series.dtype.kind == "O":
+        places, distinct = distinct_values(series)
+        read = [number_of(value) for value in distinct]
+        if refuses and None in read:
+            raise _text_among_numbers(name)
+        array = np.array([*(np.nan if one is None else one for one in read), np.nan])[places]
+    else:
+        array = np.asarray(pandas.Series(pandas.to_numeric(series)).to_numpy(dtype=np.float64, na_value=np.nan))
+    return values.looked_up(np.append(array, np.nan)) if isinstance(values, Coded) else array
+
+
+def _text_among_numbers(name: str) -> SchemaError:
+    return SchemaError(
+        f"column {name!r} is numeric in the domain but holds text: correct the file, or give its categories in the domain"
+    )
 
 
 def _present(coded: Coded) -> NDArray[Any]:
@@ -243,5 +248,27 @@ def _coded(values: Any) -> Coded:
         return Coded(np.array(positions, dtype=np.int64), Distinct(list(code_of)[1:]))
     import pandas
 
-    positions, distinct = pandas.factorize(pandas.Series(values), use_na_sentinel=True)
-    return Coded(positions, Distinct(list(distinct)))
+    places, distinct = distinct_values(pandas.Series(values))
+    return Coded(places, Distinct(distinct))
+
+
+def distinct_values(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return the place of each value of a pandas.Series, shape (n,), -1 = missing, among its distinct ones, and these.
+
+    Truth values are told from the numbers that equal them, which pandas does not: the first of them in the column would decide what the others are.
+    """
+    import pandas
+
+    places, distinct = pandas.factorize(column, use_na_sentinel=True)
+    values = list(distinct)
+    if column.dtype != object:
+        return places, values
+    for code, value in enumerate(list(values)):
+        if isinstance(value, bool | int | float | np.bool_ | np.number) and value in (0, 1):
+            rows = np.flatnonzero(places == code)
+            truths = np.array([isinstance(one, bool | np.bool_) for one in column.iloc[rows]], dtype=np.bool_)
+            if truths.any() and not truths.all():
+                places[rows[truths]] = len(values)
+                values[code] = int(value)
+                values.append(bool(value))
+    return places, values

@@ -20,6 +20,7 @@ import math
 import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 Outside = Literal["clip", "refuse", "absorb"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_UNBOUNDED = re.compile(r"[+-]?(inf|infinity|nan)", re.IGNORECASE)
 _MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[ T]00:00:00")
 _LONGEST_NUMBER = 40  # characters; longer texts are no number
 BLOCK = 2**14
@@ -152,6 +154,26 @@ def is_number(value: object) -> bool:
         and not isinstance(value, bool)
         and bool(abs(value) <= sys.float_info.max)
     )
+
+
+def number_of(value: object) -> float | None:
+    """Return the number that a cell is, NaN where it is missing, 1 and 0 for truth values; None if it is no number.
+
+    A text is rounded to the nearest float64, as CSV files are read, so that what else is in its column changes nothing.
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        if _NUMBER.fullmatch(text) or _UNBOUNDED.fullmatch(text):
+            return float(text)
+        truths = {"true": 1.0, "false": 0.0, "": math.nan}
+        return truths.get(text.casefold())
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return math.nan
+    plain = isinstance(value, int | float | Decimal | np.bool_ | np.integer | np.floating)
+    try:
+        return float(value) if plain else None  # type: ignore[arg-type]
+    except OverflowError:
+        return math.copysign(math.inf, value)  # type: ignore[arg-type]
 
 
 def _float_text(value: float) -> str | None:

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .encoding import SchemaError, canonical_text, check_missing, parsed_numbers, written_as
+from .column_codes import distinct_values
+from .encoding import SchemaError, canonical_text, check_missing, number_of, parsed_numbers, written_as
 
 MISSING = "missing"
 USUAL = frozenset({"NA", "NaN", "nan", "null", "N/A", "NULL", "None"})
@@ -39,6 +40,8 @@ class Rule:
         Whether the column keeps its text, as it is written.
     comma : bool
         Whether a comma in a number is a decimal comma.
+    closed : bool
+        Whether the task gives the categories: then no cell decides how another is read.
     numeric : bool
         Whether the domain gives bounds: the column holds numbers, even if none is there.
     listed, missing : frozenset of str
@@ -50,6 +53,7 @@ class Rule:
     listed: frozenset[str] = frozenset()
     missing: frozenset[str] = frozenset()
     comma: bool = False
+    closed: bool = False
 
     def is_missing(self, value: object) -> bool:
         """Return whether a cell is missing whatever else is in its column."""
@@ -59,6 +63,23 @@ class Rule:
     def is_usual(self, value: object) -> bool:
         """Return whether a cell is missing in a column of numbers."""
         return isinstance(value, str) and value.strip() in USUAL and canonical_text(value) not in self.listed
+
+    def drops_usual(self, numbers: bool) -> bool:
+        """Return whether the usual texts are missing in a column that holds numbers apart from them, or does not.
+
+        Where the domain says whether they are numbers it alone decides, not what else is there.
+        """
+        if self.numeric or not self.closed:
+            return self.numeric or numbers
+        return all(number_of(text) is not None for text in self.listed)
+
+    def pointed(self, value: str) -> str:
+        """Return a cell with a decimal point, but where categories are given only if it is among what is known so, and not as it is written."""
+        new = pointed(value)
+        if not self.closed or new == value:
+            return new
+        understood = self.listed | self.missing
+        return new if canonical_text(new) in understood and canonical_text(value) not in understood else value
 
 
 @dataclass(frozen=True)
@@ -107,7 +128,8 @@ class Reading:
         named = any(isinstance(value, str) for value in categories)
         texts = column in self.identifiers or (named and (declaring is entry or not listed.isdisjoint(USUAL)))
         numeric = "bounds" in declaring and column not in self.identifiers
-        return Rule(texts and column not in self.typed, numeric, listed, missing, self.comma)
+        closed = bool(listed) and declaring is entry and column not in self.typed
+        return Rule(texts and column not in self.typed, numeric, listed, missing, self.comma, closed)
 
 
 def top_missing(domain: Mapping[str, Any]) -> list[Any]:
@@ -186,24 +208,23 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
         return column.mask(lost) if lost.any() else column
     if isinstance(column.dtype, pandas.CategoricalDtype) or column.dtype.kind in "mM":
         column = column.astype(object)
-    codes, distinct = pandas.factorize(column, use_na_sentinel=True)
-    values = list(distinct)
+    codes, values = distinct_values(column)
     if any(isinstance(value, date) for value in values):
-        values = _dates_as_text(values)
+        values = dates_as_text(values)
         column = pandas.Series(np.array([*values, None], dtype=object)[codes], column.index, name=column.name)
     if rule.comma and not rule.text and (points := _with_points(values, rule)) != values:
         values = points
         column = pandas.Series(np.array([*values, None], dtype=object)[codes], column.index, name=column.name)
     gone = np.array([rule.is_missing(value) for value in values], dtype=np.bool_)
     numeric = _are_numbers([value for value, lost in zip(values, gone, strict=True) if not lost], rule)
-    if numeric:
+    if rule.drops_usual(numeric):
         gone |= np.array([rule.is_usual(value) for value in values], dtype=np.bool_)
     if gone.any():
         column = column.mask(np.append(gone, False)[codes])
     if not convert or rule.text:
         return column
     if numeric or gone.all():
-        return _as_numbers(column)
+        return _as_numbers(column, rule)
     rest = [value for value, lost in zip(values, gone, strict=True) if not lost]
     truths = all(isinstance(value, (str, bool, np.bool_)) and str(value) in TRUTH for value in rest)
     return (column.map(lambda value: TRUTH.get(str(value), value)) if truths else column).infer_objects()
@@ -216,12 +237,12 @@ def pointed(text: str) -> str:
 
 def _with_points(values: list[Any], rule: Rule) -> list[Any]:
     """Return distinct values with decimal points; as they are in a column that is no numbers for all that."""
-    points = [pointed(value) if isinstance(value, str) else value for value in values]
+    points = [rule.pointed(value) if isinstance(value, str) else value for value in values]
     present = [value for value in points if not rule.is_missing(value)]
-    return points if rule.numeric or _are_numbers(present, rule) else values
+    return points if rule.numeric or rule.closed or _are_numbers(present, rule) else values
 
 
-def _dates_as_text(values: list[Any]) -> list[Any]:
+def dates_as_text(values: list[Any]) -> list[Any]:
     """Return distinct values in which dates are text: ``2020-01-31``, or ``2020-01-31 12:30:00`` where one of them has a time of day."""
     texts = {index: str(value) for index, value in enumerate(values) if isinstance(value, date)}
     if all(len(text) == len("2020-01-31") or text.endswith(MIDNIGHT) for text in texts.values()):
@@ -229,9 +250,14 @@ def _dates_as_text(values: list[Any]) -> list[Any]:
     return [texts.get(index, value) for index, value in enumerate(values)]
 
 
-def _as_numbers(column: Any) -> Any:
-    """Return texts as numbers: int64, float64, or Int64 where whole numbers that float64 cannot tell apart stand beside missing cells."""
+def _as_numbers(column: Any, rule: Rule) -> Any:
+    """Return texts as numbers: int64, float64, or Int64 where whole numbers that float64 cannot tell apart stand beside missing cells.
+
+    Where categories are given, texts that would become float64 and lose digits stay texts: one cell with a fraction would else change the others.
+    """
     present = parsed_numbers(column.dropna())
+    if present.dtype.kind == "f":
+        return column if rule.closed and inexact(present) else column.map(number_of).astype(np.float64)
     if len(present) == len(column) or present.dtype.kind not in "iu" or not inexact(present):
         return parsed_numbers(column)
     return as_nullable(present).reindex(column.index)
@@ -262,22 +288,3 @@ def _are_numbers(values: list[Any], rule: Rule) -> bool:
     except (ValueError, TypeError):
         return False
     return rule.numeric or bool(rest)
-
-
-def settled_texts(values: Collection[str], rule: Rule, number: Any) -> tuple[frozenset[str], bool]:
-    """Return which of the distinct texts of a column are missing, and whether the others are numbers.
-
-    Parameters
-    ----------
-    values : collection of str
-        Distinct texts of the column.
-    rule : Rule
-        Of the column.
-    number : callable
-        Whether a text is a number.
-    """
-    gone = {value for value in values if rule.is_missing(value)}
-    usual = {value for value in values if value not in gone and rule.is_usual(value)}
-    rest = [value for value in values if value not in gone and value not in usual]
-    numeric = all(number(value) for value in rest) and (rule.numeric or bool(rest))
-    return frozenset(gone | usual if numeric else gone), numeric

@@ -14,11 +14,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from ...bayes.missing import EXACT, inexact
 from ..errors import DataProblem, PolicyError
 
 ROWS = 50_000  # fetched at a time
@@ -83,10 +84,10 @@ class Database:
             names = list(map(str, cursor.keys()))
             parts = []
             while rows := cursor.fetchmany(ROWS):
-                parts.append(pandas.DataFrame([_plain(row) for row in rows], columns=names))
+                parts.append(_typed(pandas.DataFrame([_plain(row) for row in rows], columns=names, dtype=object)))
         if not parts:
             return pandas.DataFrame(columns=names)
-        return pandas.concat(parts, ignore_index=True)
+        return _joined(parts)
 
     def _read(self, cohort: str, folder: Path | None) -> str:
         """Return what stands behind FROM."""
@@ -169,6 +170,50 @@ def _plain(row: Any) -> list[Any]:
         else str(cell)
         for cell in row
     ]
+
+
+def _typed(part: Any) -> Any:
+    """Return a part of a table, cells as objects, with types for its columns; whole numbers keep every digit, whatever is beside them."""
+    return _by_column([part], _column_typed)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Return the parts of a table as one; whole numbers become float64 only where it holds them all."""
+    return _by_column(parts, _column_joined)
+
+
+def _by_column(parts: list[Any], made: Callable[[list[Any]], Any]) -> Any:
+    import pandas
+
+    names = parts[0].columns
+    columns = {position: made([part.iloc[:, position] for part in parts]) for position in range(len(names))}
+    return pandas.DataFrame(columns).set_axis(names, axis=1)
+
+
+def _column_typed(columns: list[Any]) -> Any:
+    cells = columns[0]
+    present = cells.dropna()
+    kinds = set(map(type, present))
+    if int not in kinds or max(map(_size, present)) < EXACT:
+        return cells.infer_objects()
+    nullable = kinds == {int} and len(present) < len(cells) and all(-(2**63) <= cell < 2**63 for cell in present)
+    if nullable:
+        return cells.astype("Int64")
+    return cells.infer_objects() if kinds == {int} and len(present) == len(cells) else cells
+
+
+def _size(cell: Any) -> float:
+    return abs(cell) if isinstance(cell, int) else 0
+
+
+def _column_joined(columns: list[Any]) -> Any:
+    import pandas
+
+    whole = [column for column in columns if column.dtype.kind in "iu"]
+    if any(inexact(column.dropna()) for column in whole) and any(column.dtype.kind == "f" for column in columns):
+        columns = [column.astype(object) for column in columns]
+    joined = pandas.concat(columns, ignore_index=True)
+    return _column_typed([joined]) if joined.dtype == object else joined
 
 
 def _unreadable() -> PolicyError:

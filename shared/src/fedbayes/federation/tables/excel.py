@@ -54,7 +54,8 @@ def check_formulas(path: Path, sheet: str | None) -> None:
 def check_digits(frame: Any, reading: Reading) -> None:
     """Refuse a column with numbers that a sheet cannot hold to the last digit: such codes and identifiers are other ones.
 
-    Columns with bounds in the domain, and those that a dictionary computes with, are measured: of these the last digit does not matter.
+    Columns with bounds in the domain, and those that a dictionary computes with, are measured: of these the last digit does not matter. Nor does it where the
+    task gives categories, of which none is such a number: whatever the digits are, the cell is none of them.
 
     Parameters
     ----------
@@ -69,8 +70,11 @@ def check_digits(frame: Any, reading: Reading) -> None:
         Naming the column.
     """
     for position, name in enumerate(frame.columns):
-        measured = str(name) in reading.measured or reading.rule(str(name)).numeric
-        if not measured and any(map(_is_rounded, frame.iloc[:, position])):
+        rule = reading.rule(str(name))
+        harmless = (
+            str(name) in reading.measured or rule.numeric or (rule.closed and not any(map(_is_long, rule.listed)))
+        )
+        if not harmless and any(map(_is_rounded, frame.iloc[:, position])):
             raise DataProblem(
                 f"column '{str(name)[:60]}' of this station's Excel file has numbers above 2^53, whose last digits a sheet does not keep; "
                 "codes and identifiers of more than 15 digits must be text cells (or a CSV file); of a measured number give the bounds in the domain"
@@ -109,6 +113,14 @@ def check_names(path: Path, sheet: str | None, frame: Any) -> None:
 
 def _is_rounded(cell: Any) -> bool:
     return isinstance(cell, int | float) and EXACT <= abs(cell) < float("inf")
+
+
+def _is_long(text: str) -> bool:
+    """Return whether a category is a number that a sheet may not hold to the last digit."""
+    try:
+        return abs(float(text)) >= EXACT
+    except ValueError:
+        return False
 
 
 def _part_of(book: ZipFile, sheet: str | None) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bayes.column_codes import MISSING, Coded, Distinct, without
-from ...bayes.missing import EXACT, Reading, Rule, settle
+from ...bayes.missing import EXACT, Reading, Rule, dates_as_text, settle
 from ..errors import DataProblem
 from .large_csv import ROWS, settled_column
 
@@ -94,10 +94,13 @@ def _column(path: Path, field: Any, reading: Reading, large: bool) -> Any:
         values = pandas.read_parquet(path, columns=[field.name], **kind)[field.name].reset_index(drop=True)
     if not types.is_temporal(field.type):
         return settle(values, rule, convert=False)
-    texts = values.astype(str).where(values.notna(), None)
+    codes, distinct = pandas.factorize(
+        values, use_na_sentinel=True
+    )  # pandas writes a column of times as its finest one needs
+    texts = pandas.Series(np.array([*map(str, dates_as_text(list(distinct))), None], dtype=object)[codes])
     if large:
         return settled_column(pandas.Categorical(texts), rule, convert=False)
-    return settle(texts.astype(object), rule, convert=False)
+    return settle(texts, rule, convert=False)
 
 
 def parts(

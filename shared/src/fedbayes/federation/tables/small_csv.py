@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bayes.missing import TRUTH, USUAL, Reading, Rule, pointed, settled_texts
+from ...bayes.missing import TRUTH, USUAL, Reading, Rule
 from .dialect import Dialect, lines
 
 LARGEST_BYTES = 1_000_000  # below which Python's reader is quicker than the import of pandas
@@ -94,7 +95,7 @@ def _typed(values: tuple[str, ...], rule: Rule) -> NDArray[np.generic] | None:
     distinct = set(values)
     if any(_is_odd(value) for value in distinct) and not (rule.text and USUAL.isdisjoint(map(str.strip, distinct))):
         return None
-    missing, numeric = settled_texts(distinct, rule, _NUMBER.fullmatch)
+    missing, numeric = _settled(distinct, rule, _NUMBER.fullmatch)
     present = distinct - missing
     if rule.text or (present and not numeric and not present <= TRUTH.keys()):
         return np.array([None if value in missing else value for value in values], dtype=object)
@@ -106,10 +107,19 @@ def _typed(values: tuple[str, ...], rule: Rule) -> NDArray[np.generic] | None:
     return np.array([read[value] for value in values], dtype=np.float64)
 
 
+def _settled(values: Collection[str], rule: Rule, number: Any) -> tuple[frozenset[str], bool]:
+    """Return which of the distinct texts of a column are missing, and whether the others are numbers; `number`: whether a text is one."""
+    gone = {value for value in values if rule.is_missing(value)}
+    usual = {value for value in values if value not in gone and rule.is_usual(value)}
+    rest = [value for value in values if value not in gone and value not in usual]
+    numeric = all(number(value) for value in rest) and (rule.numeric or bool(rest))
+    return frozenset(gone | usual if rule.drops_usual(numeric) else gone), numeric
+
+
 def _pointed(values: tuple[str, ...], rule: Rule) -> tuple[str, ...]:
     """Return the cells with decimal points; as they are in a column that is no numbers for all that."""
-    changed = {value: pointed(value) for value in set(values)}
-    numeric = rule.numeric or settled_texts(set(changed.values()), rule, _is_number)[1]
+    changed = {value: rule.pointed(value) for value in set(values)}
+    numeric = rule.numeric or rule.closed or _settled(set(changed.values()), rule, _is_number)[1]
     return tuple(changed[value] for value in values) if numeric else values
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...bayes import column_codes
 from ...bayes.dictionary_entry import Cut
 from ...bayes.discretise import Bins, equal_width, published, quantile
 from ...bayes.encoding import SchemaError, canonical_text, number_written
@@ -98,16 +99,12 @@ def _resolve(name: str, values: Any, entry: dict[str, Any] | None, bins: Any) ->
 
 def _resolve_public(name: str, values: Any, entry: dict[str, Any] | None, bins: Any) -> tuple[ColumnStates, Codes]:
     """Return public states and every row's, -1 for what is missing or not understood; nothing is refused because of data."""
-    import pandas
-
     states = public_states(name, {} if entry is None else {name: entry}, bins, False)
     if states.cuts is None:
         return states, Column.from_json(name, entry).encode(values, "clip").astype(np.int64)
-    numbers = np.asarray(pandas.to_numeric(values, errors="coerce"), dtype=np.float64)
-    if entry is not None:
-        low, high = (float(bound) for bound in entry["bounds"])
-        numbers = np.clip(numbers, low, high)
-    return states, Bins(states.cuts).encode(np.where(np.isfinite(numbers), numbers, np.nan))
+    low, high = (-np.inf, np.inf) if entry is None else (float(bound) for bound in entry["bounds"])
+    plain = column_codes.numbers(name, values, (low, high), "absorb")
+    return states, Bins(states.cuts).encode(np.where(np.isfinite(plain), plain, np.nan))
 
 
 def check_bins_hold(states: ColumnStates, codes: Codes, minimum: int, cut: Mapping[str, Cut]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...bayes import column_codes
 from ...bayes.encoding import SchemaError, canonical_text, is_number, meant_texts
 from ...bayes.schema import LARGEST_BOUND, Column
 from ..errors import ArgumentError, DataProblem, ThresholdError
@@ -44,17 +45,13 @@ def holds(values: Any, condition: Condition, private: bool = False) -> npt.NDArr
     if condition.op in ("==", "!=", "in"):
         wanted = condition.value if condition.op == "in" else [condition.value]
         texts = frozenset().union(*map(meant_texts, wanted))
-        import pandas
-
-        positions, distinct = pandas.factorize(values, use_na_sentinel=True)
+        positions, distinct = column_codes.distinct_values(values)
         table = np.array([canonical_text(value) in texts for value in distinct] + [False], dtype=np.bool_)
         inside = table[positions]
         return np.asarray(~inside & ~absent if condition.op == "!=" else inside)
     if private:
-        import pandas
-
-        values = pandas.to_numeric(values, errors="coerce")
-        absent = np.asarray(values.isna(), dtype=np.bool_)
+        values = column_codes.numbers(condition.column, values, (-np.inf, np.inf), "absorb")
+        absent = np.isnan(values)
     return _compared(values, condition, absent)
 
 
