@@ -161,7 +161,7 @@ CASES: dict[str, tuple[Case, ...]] = {
                 "time": "week",
                 "event": "arrest",
                 "features": ["fin", "age", "prio"],
-                "tolerance": 1e-5,
+                "tolerance": 1e-3,
             },
             label="vertical",
             at="hospital-b",

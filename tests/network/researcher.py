@@ -16,7 +16,8 @@ from fedbayes.federation.errors import from_log
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / "docker/network/state"
-POLL_SECONDS = 0.25
+POLL_SECONDS = 0.5
+"""Between looks of a researcher: each costs the server 25 ms of work, and it has one process."""
 LONGEST_SECONDS = 240.0
 OVER = (
     "completed",

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from methods import CASES, Case
-from researcher import OVER, Network, algorithms
+from researcher import OVER, POLL_SECONDS, Network, algorithms
 
 pytestmark = pytest.mark.network
 
@@ -40,7 +40,7 @@ def tasks(network: Network) -> dict[tuple[str, str, int], int]:
             submitted[key] = network.submit(key[0], case.function, case.arguments, at=case.at, label=case.label)
             running.add(submitted[key])
         running = {task for task in running if network.status(task) not in OVER}
-        time.sleep(0.5)
+        time.sleep(2 * POLL_SECONDS)
     return submitted
 
 

@@ -172,9 +172,9 @@ def refusals(kind: type, times: int) -> Iterator[str]:
         if number % MUTATIONS_OF_ONE == 0:
             text = json.dumps(plausible(kind, rng))
         message = mutated(text, rng)
-        began = time.monotonic()
+        began = time.process_time()  # whatever else the machine does
         yield refusal_of(lambda: encode(decode(kind, message)))  # noqa: B023
-        assert time.monotonic() - began < SLOW_SECONDS
+        assert time.process_time() - began < SLOW_SECONDS
 
 
 def test_every_message_class_is_attacked() -> None:

@@ -19,7 +19,9 @@ def test_the_first_look_of_a_round_is_early_enough_for_all_its_tasks(monkeypatch
     waited = next(first)
     clock[0] += waited + 1.5
     assert waited == rounds.FIRST_LOOK_SECONDS
-    assert next(first) == rounds.POLL_SECONDS
+    assert next(first) == pytest.approx(
+        (waited + 1.5) / 20
+    )  # late by a twentieth at most, whatever the server has to do
     assert next(rounds.pauses(100.0)) == 0.0  # the next task of the same round, which others have finished meanwhile
     clock[0] += 1000.0
     assert next(first) == rounds.LONGEST_POLL_SECONDS

@@ -20,7 +20,7 @@ FIRST_LOOK_SECONDS = 2.0
 POLL_SECONDS = 0.1  # first pause between two looks for results
 EMBEDDED_POLL_SECONDS = 0.02  # on one machine, where a look costs nothing
 LONGEST_POLL_SECONDS = 1.0  # between looks at a task in a long round
-POLL_FRACTION = 0.02  # of the time that was waited: a look too late adds 2 % to a round
+POLL_FRACTION = 0.05  # of the time that was waited: a look too late adds 5 % to a round, on average 2.5 %
 TIMEOUT_SECONDS = 600.0  # of a round, unless a method gives its stations more
 START_SECONDS = 120.0  # a node that is started again, or was cut off for a minute, needs up to two
 SETTLE_SECONDS = 10.0  # for results that the platform does not list yet when a task has ended
@@ -32,7 +32,8 @@ LONGEST_CAUSE = 300  # characters
 def pauses(began: float) -> Iterator[float]:
     """Yield the seconds to wait before each look at a round of which `began` is the monotonic time: a look costs the server and the proxy 30 ms of work.
 
-    On a platform, the first look is when a stock node can have answered at the earliest, and looking adds a fiftieth to the time of a long round.
+    On a platform, the first look is when a stock node can have answered at the earliest, and looking adds at most a twentieth to the time of a round: where a
+    busy server makes rounds long, many looks would make them longer.
     """
     if os.environ.get("FEDBAYES_EMBEDDED") == "true":
         yield 0.0
