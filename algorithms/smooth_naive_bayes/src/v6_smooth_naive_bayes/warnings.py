@@ -90,8 +90,8 @@ def _spreads(
     loud = [name for name in others if _is_loud(model, name, scales[name], lost, heavy)]
     if loud and len(loud) >= MOST * len(others):
         return [_dominated(loud, len(noise), settings)]
-    known = [name for name in noise if len(drowned.get(name, ())) < len(model.classes)]
-    flat = [name for name in known if _is_flat(model, name, lost * np.minimum(scales[name], SMALL_NOISE))]
+    judged = [name for name in noise if len(drowned.get(name, ())) < len(model.classes)]
+    flat = [name for name in judged if _is_flat(model, name, lost * np.minimum(scales[name], SMALL_NOISE))]
     if not flat:
         return []
     return [
