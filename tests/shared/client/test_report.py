@@ -158,7 +158,14 @@ def test_report_has_every_part(model, pictures, parts):
     page = render(result(model), "A <title>")
     checker = check_page(page)
     assert len(checker.pictures) == pictures
-    for heading in ("Privacy", "Warnings", "Model", "Diagnostics", "Rounds", "The whole result"):
+    for heading in (
+        "Privacy",
+        "Warnings",
+        "Counts" if model == COUNTS else "Model",
+        "Diagnostics",
+        "Rounds",
+        "The whole result",
+    ):
         assert heading in checker.headings
     for part in (
         *parts,

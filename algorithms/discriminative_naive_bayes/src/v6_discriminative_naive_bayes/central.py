@@ -28,7 +28,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``model``, ``privacy``, ``diagnostics`` (the objective reached), ``warnings`` (``MaxIterationsReached`` where the steps ran out).
+        ``model``, ``privacy``, ``diagnostics`` (the objective reached), ``warnings`` (also where the steps ran out).
 
     Raises
     ------

@@ -101,9 +101,7 @@ class Training:
         else:
             fit = minimise(self._objective, start, self.settings.rounds, self.settings.tolerance, self._curvature())
         if fit.converged is False:
-            self.federation.warn(
-                f"MaxIterationsReached: the weights had not converged after {self.settings.rounds} steps; give a larger rounds"
-            )
+            self.federation.warn(f"the weights had not converged after {self.settings.rounds} steps; raise rounds")
         return fit
 
     def _start(self) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...federation.gate import REASONS
 from ..pages import html
-from ..text.formats import number, size, title
+from ..text.formats import clock, number, size, title
 
 Dossier = Mapping[str, Any]
 
@@ -68,11 +68,17 @@ def _cell(value: Any) -> str:
 
 
 def _computation(section: Mapping[str, Any]) -> list[str]:
-    names = ("what", "algorithm", "function", "answer", "date")
+    names = ("what", "algorithm", "function", "answer")
     versions = [f"{one['name']} {one['version']}" for one in section["versions"]]
     arguments = [(one["name"], one["value"]) for one in section["arguments"]]
     return [
-        _pairs([*((title(name), section[name]) for name in names), ("Versions", versions)]),
+        _pairs(
+            [
+                *((title(name), section[name]) for name in names),
+                ("Date", clock(section["date"])),
+                ("Versions", versions),
+            ]
+        ),
         html.fold(
             f"Arguments: {', '.join(name for name, _ in arguments)}",
             html.table("As they were given", ("Argument", "Value"), arguments),

@@ -9,7 +9,7 @@
 from .cox import forest, survival_calibration, survival_curves, survival_panels
 from .naive_bayes import class_distributions, informative_features
 from .network import bayesian_network
-from .scores import calibration, confusion_matrix, named_bars, roc, score_bars
+from .scores import calibration, confusion_matrix, named_bars, roc, score_bars, steps
 from .tables import column_bars, counts_heatmap, round_costs
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "roc",
     "round_costs",
     "score_bars",
+    "steps",
     "survival_calibration",
     "survival_curves",
     "survival_panels",

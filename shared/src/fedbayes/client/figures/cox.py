@@ -30,7 +30,7 @@ def draw_forest(axes: Any, model: Mapping[str, Any]) -> None:
         axes.plot([low, high], [row, row], color=COLORS[0], linewidth=1.8, solid_capstyle="round")
         axes.plot([_ratio(entry)], [row], marker="s", color=COLORS[0], markersize=5)
         axes.annotate(
-            f"{_ratio(entry):.2f} ({low:.2f} to {high:.2f})",
+            _told(_ratio(entry), low, high),
             xy=(1.01, row),
             xycoords=("axes fraction", "data"),
             va="center",
@@ -44,6 +44,12 @@ def draw_forest(axes: Any, model: Mapping[str, Any]) -> None:
     axes.set_xlabel("hazard ratio, 95 % interval (log scale)", fontsize=8, color=INK)
     _plain_ticks(axes)
     clean(axes, "x")
+
+
+def _told(ratio: float, low: float, high: float) -> str:
+    """Return a ratio and its interval, with a third decimal where the second does not tell the ends apart."""
+    digits = 2 if high - low >= 0.05 else 3
+    return f"{ratio:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
 def _plain_ticks(axes: Any) -> None:

@@ -121,6 +121,18 @@ def confusion_matrix(table: npt.ArrayLike, classes: Sequence[Any]) -> Any:
     return figure
 
 
+def steps(values: Sequence[float], label: str) -> Any:
+    """Return a line of values step by step, such as the objective of a descent."""
+    figure = new_figure(4.8, 2.4)
+    axes = figure.add_subplot()
+    axes.plot(range(1, len(values) + 1), values, "o-", color=COLORS[0], linewidth=1.4, markersize=3)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel("step", fontsize=8, color=INK)
+    axes.set_ylabel(wrapped(label.lower(), 24), fontsize=8, color=INK)
+    clean(axes, "y")
+    return figure
+
+
 def named_bars(values: Mapping[str, float], label: str, most: int = 30) -> Any:
     """Return bars of named values, the largest first."""
     ranked = sorted(values.items(), key=lambda item: -item[1])[:most]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+WIDEST_TEXT = 110
+"""Characters of the longest cells of the columns of texts together: a table with more is read as paragraphs on a narrow screen."""
+LONGEST_WORD = 24
+"""Characters of a word that no column has to be as wide as."""
 STYLE = """
 :root{--ink:#1f2937;--muted:#5b6472;--line:#e5e7eb;--soft:#f6f7f9;--accent:#0072b2;--good:#00664a;--bad:#9a3412}
 *{box-sizing:border-box}body{margin:0;color:var(--ink);background:#fff;font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
@@ -21,12 +26,16 @@ thead th{border-bottom:2px solid var(--line)}figure{margin:1rem 0}figure img{max
 details{margin:.5rem 0}summary{cursor:pointer;color:var(--accent)}pre{background:var(--soft);padding:.8rem;border-radius:.4rem;overflow:auto;font-size:.8rem;
 max-height:30rem}
 footer{color:var(--muted);font-size:.85rem;max-width:64rem;margin:3rem auto 2rem;padding:0 1.25rem}td,th{overflow-wrap:break-word}
-td.n{white-space:nowrap}h1,footer,li,figcaption,p{overflow-wrap:anywhere}td:first-child:not(.n){overflow-wrap:anywhere;min-width:7.5rem}
+td.n{white-space:nowrap}h1,footer,li,figcaption,p{overflow-wrap:anywhere}td:first-child:not(.n){min-width:7.5rem}td.long{overflow-wrap:anywhere}
 .panels{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:flex-end}.panels figcaption,.panels .legend{flex-basis:100%}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin:0;padding:0;list-style:none;font-size:.85rem}.legend b{display:inline-block;width:1.4rem;
 height:.35rem;margin-right:.4rem;vertical-align:middle}.zoom{display:block}.zoom input,.zoom span{display:none}
 @media (max-width:600px){body{font-size:15px}h1{font-size:1.35rem}.cards{gap:.5rem}.cards li{min-width:calc(50% - .25rem);flex:1}
 table{font-size:.78rem}th,td{padding:.2rem .3rem}caption{max-width:calc(100vw - 2.5rem)}td:first-child:not(.n){min-width:5rem}
+table.prose,.prose caption,.prose tbody,.prose tr,.prose td{display:block}.prose thead{display:none}
+.prose tr{border-bottom:2px solid var(--line);padding:.4rem 0}
+.prose td,.prose td.n{border:0;text-align:left;white-space:normal}.prose td:not(:first-child)::before{content:attr(data-head) ": ";color:var(--muted)}
+.prose td:first-child{font-weight:600}.prose td:empty{display:none}
 .scroll{background:linear-gradient(90deg,#fff 30%,#fff0),linear-gradient(270deg,#fff 30%,#fff0) 100% 0,
 linear-gradient(90deg,#0003,#0000),linear-gradient(270deg,#0003,#0000) 100% 0;background-repeat:no-repeat;
 background-size:2rem 100%,2rem 100%,.6rem 100%,.6rem 100%;background-attachment:local,local,scroll,scroll}
@@ -95,15 +104,35 @@ def cards(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[Any]], numeric: Sequence[int] = ()) -> str:
-    """Return a table; columns whose position is in `numeric` are aligned to the right."""
+    """Return a table; columns whose position is in `numeric` are aligned to the right.
+
+    On a narrow screen the rows of one with sentences in several columns stand as paragraphs, each cell after its heading.
+    """
+    texts = [[str(cell) for cell in row] for row in rows]
     marks = [' class="n"' if position in numeric else "" for position in range(len(headers))]
     head = "".join(f'<th scope="col"{mark}>{escape(name)}</th>' for name, mark in zip(headers, marks, strict=True))
+    longest = [
+        max(map(len, column)) for position, column in enumerate(zip(*texts, strict=True)) if position not in numeric
+    ]
+    prose = len(headers) > 2 and sum(longest) > WIDEST_TEXT
+    names = [f' data-head="{escape(name)}"' if prose else "" for name in headers]
     body = "".join(
-        "<tr>" + "".join(f"<td{mark}>{escape(str(cell))}</td>" for cell, mark in zip(row, marks, strict=True)) + "</tr>"
-        for row in rows
+        f"<tr>{''.join(f'<td{mark or _wrapping(cell)}{name}>{_breakable(cell)}</td>' for cell, mark, name in zip(row, marks, names, strict=True))}</tr>"
+        for row in texts
     )
     heading = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f'<div class="scroll"><table>{heading}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    opening = '<table class="prose">' if prose else "<table>"
+    return f'<div class="scroll">{opening}{heading}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _wrapping(cell: str) -> str:
+    """Return the class of a cell with a word that may be broken anywhere, since no column is wide enough for it."""
+    return ' class="long"' if any(len(word) > LONGEST_WORD for word in cell.split()) else ""
+
+
+def _breakable(cell: str) -> str:
+    """Return a cell's text, which may be broken behind the = of a category and the : of a product."""
+    return re.sub(r"(?<=\w)(=|:(?!\d))(?=\w)", r"\1<wbr>", escape(cell))
 
 
 def picture(uri: str, description: str, caption: str = "", wide: bool = False) -> str:

@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .. import kinds
 from ..figures.style import to_svg
 from ..kinds import extras_of
 from ..labels import legible
 from ..scores import confusion_of, scores_of
 from ..survival import baselines_of
-from ..text.formats import number, promise, size, title
+from ..text.formats import clock, number, promise, relation, size, title
 from ..view import view_of
 from ..views import view
 from ..views.answers import hazard_pieces, prediction_pieces
@@ -32,6 +33,14 @@ NOUNS = {
     "sample": "synthetic records",
 }
 SUBJECTS = ("label", "event", "function")
+HEADINGS = {
+    kinds.COUNTS: "Counts",
+    kinds.PREDICTIONS: "Predictions",
+    kinds.SAMPLE: "Synthetic records",
+    kinds.GAIN: "Information",
+    kinds.DESCRIPTION: "Columns",
+}
+"""Of what stands in a model's place and is none."""
 SCORES = ("accuracy", "auc", "log_loss", "concordance", "n")
 
 
@@ -60,7 +69,7 @@ def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] 
         html.section("Warnings", html.bullets([str(text) for text in result.get("warnings") or []])),
         *introduction,
         html.section("Scores", *score_pieces(result), *survival_scores(result.get("metrics"))),
-        html.section("Model", *view(result.get("model"))),
+        html.section(HEADINGS.get(view_of(result.get("model")).kind, "Model"), *view(result.get("model"))),
         html.section("Answer", *_answer(result)),
         html.section("Diagnostics", *_diagnostics(result)),
         html.section("Question", *_question(result)),
@@ -80,16 +89,22 @@ def heading_of(result: Mapping[str, Any]) -> str:
     arguments = provenance.get("arguments") or {}
     given = arguments.get("model")
     model = given if isinstance(given, Mapping) else {}
-    about = next(
-        (str(source[name]) for source in (arguments, model) for name in SUBJECTS if isinstance(source.get(name), str)),
-        "",
-    )
     function = str(provenance.get("function", ""))
+    about = _subject(function, arguments, model)
     verb = NOUNS.get(function, function.replace("_", " "))
     day = str(provenance.get("date", ""))[:10]
-    return (
-        f"{title(verb)}{f' of {about}' if about else ''} with {provenance.get('algorithm')}{f', {day}' if day else ''}"
-    )
+    return f"{title(verb)}{about} with {provenance.get('algorithm')}{f', {day}' if day else ''}"
+
+
+def _subject(function: str, arguments: Mapping[str, Any], model: Mapping[str, Any]) -> str:
+    """Return what a task was about, with the word that joins it to the function; "" where nothing tells."""
+    columns = arguments.get("columns")
+    if function == "contingency" and isinstance(columns, list):
+        return f" of {' by '.join(map(str, columns))}"
+    if function == "sample":
+        return ""
+    subjects = [source[name] for source in (arguments, model) for name in SUBJECTS if isinstance(source.get(name), str)]
+    return f" {'about' if function == 'information_gain' else 'of'} {subjects[0]}" if subjects else ""
 
 
 def brief(result: Mapping[str, Any]) -> list[str]:
@@ -110,7 +125,7 @@ def _cards(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     federation = result.get("federation") or {}
     scores = scores_of(result)
     entries = [(title(name), number(scores[name])) for name in SCORES if scores.get(name) is not None]
-    if federation:
+    if federation.get("rounds"):
         entries += [
             ("organizations", str(len(federation.get("organizations") or []))),
             ("rounds", number(federation.get("rounds"))),
@@ -125,7 +140,8 @@ def _privacy(privacy: Mapping[str, Any]) -> list[str]:
         return []
     private = bool(privacy.get("differentially_private"))
     names = ("unit", "neighbors", "epsilon", "delta", "mechanism", "composition", "sensitivity")
-    rows = [(title(name), number(privacy[name])) for name in names if privacy.get(name) is not None]
+    told = {**privacy, **({"neighbors": relation(privacy)} if privacy.get("neighbors") else {})}
+    rows = [(title(name), number(told[name])) for name in names if told.get(name) is not None]
     pieces = [html.statement(promise(privacy), "good" if private else "bad")]
     if private and rows:
         pieces.append(html.table("", ("Part", "Value"), rows))
@@ -174,15 +190,17 @@ def _question(result: Mapping[str, Any]) -> list[str]:
         name: f"a model ({view_of(value).kind})" if name in ("model", "models") else value
         for name, value in (provenance.get("arguments") or {}).items()
     }
-    facts = [(title(name), number(provenance.get(name))) for name in ("algorithm", "function", "date")]
-    parties = ", ".join(str(name) for name in provenance.get("parties") or [])
+    facts = [(title(name), number(provenance.get(name))) for name in ("algorithm", "function")]
+    facts.append(("Date", clock(provenance.get("date"))))
+    parties = [", ".join(str(name) for name in provenance.get("parties") or [])]
+    facts += [("Parties", names) for names in parties if names]
     tables = {
         "domain": study.columns_table("domain", arguments.get("domain")),
         "dictionary": study.dictionary(arguments.get("dictionary")),
     }
     others = {name: value for name, value in arguments.items() if not tables.get(name)}
     return [
-        html.table("", ("Part", "Value"), [*facts, ("Parties", parties)]),
+        html.table("", ("Part", "Value"), facts),
         *entry("arguments", others),
         *tables["domain"],
         *tables["dictionary"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,6 +46,7 @@ HIDDEN = ("format",)
 """Fields that only programs read."""
 
 
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)")
 LARGEST_PLAIN = 1e12
 """Beyond it a number is read by its power of ten."""
 
@@ -75,6 +77,12 @@ def p_value(value: Any) -> str:
     if not isinstance(value, int | float) or not math.isfinite(value):
         return number(value)
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def clock(moment: Any) -> str:
+    """Return a time of a result (ISO 8601, UTC) to the minute; what is none as it is."""
+    text = str(moment or "–")
+    return f"{text[:10]} {text[11:16]} UTC" if MOMENT.fullmatch(text) else text
 
 
 def size(count: Any) -> str:
@@ -129,6 +137,16 @@ CHANGES = {
 """Neighbouring relation -> what a promise is about, before "one row"."""
 
 
+def counted(count: int, name: str) -> str:
+    """Return so many things, in words: ``1 edge``, ``3 edges``."""
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
+
+
+def relation(privacy: Mapping[str, Any]) -> str:
+    """Return the neighbouring relation of a privacy statement in words: what may change without being seen."""
+    return f"{CHANGES.get(str(privacy.get('neighbors')), 'changing')} one {privacy.get('unit') or 'row'}"
+
+
 def promise(privacy: Mapping[str, Any] | None) -> str:
     """Return the privacy statement of a result in one sentence."""
     if not privacy:
@@ -137,12 +155,9 @@ def promise(privacy: Mapping[str, Any] | None) -> str:
         return f"Not differentially private: {privacy.get('reason') or 'no reason given'}."
     delta = privacy.get("delta") or 0
     parameters = f"epsilon = {number(privacy.get('epsilon'))}" + (f", delta = {number(delta)}" if delta else "")
-    relation = CHANGES.get(str(privacy.get("neighbors")), "changing")
     unit, epsilon = privacy.get("unit") or "row", float(privacy.get("epsilon") or 0.0)
     weak = f"; so large an epsilon lets who knows all others be sure of one {unit} and wrong once in {1 / (1 - certainty(epsilon)):,.0f} times"
-    return (
-        f"Differentially private with {parameters}, for {relation} one {unit}{weak if epsilon > WEAK_EPSILON else ''}."
-    )
+    return f"Differentially private with {parameters}, for {relation(privacy)}{weak if epsilon > WEAK_EPSILON else ''}."
 
 
 def cost(federation: Mapping[str, Any]) -> str:

@@ -43,7 +43,15 @@ def prediction_pieces(result: Mapping[str, Any]) -> list[str]:
         counted = Counter(str(value) for value in frame["prediction"])
         rows = [(name, f"{count:,}", f"{count / len(frame):.1%}") for name, count in counted.most_common()]
         pieces.append(html.table("How often each class is predicted", ("Class", "Records", "Share"), rows, (1, 2)))
-    return [*pieces, _preview(frame, "Predictions"), html.paragraph(EXPORT)]
+    named = frame.rename(columns={name: _header(str(name)) for name in frame.columns})
+    return [*pieces, _preview(named, "Predictions"), html.paragraph(EXPORT)]
+
+
+def _header(name: str) -> str:
+    """Return the name of a column of predictions in words: ``S(365)`` is the survival at a time."""
+    if name.startswith("S("):
+        return f"Survival at {name[2:-1]}"
+    return name if name.startswith("P(") else title(name)
 
 
 EXPORT = "All of them as a table: fedbayes show RESULT.json --export FILE.csv"

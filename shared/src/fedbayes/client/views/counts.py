@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..figures.model import counts as counts_map
 from ..figures.style import to_svg
 from ..pages import html
@@ -29,7 +31,8 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
     association = _association(model.get("association"))
     if len(axes) < 2 or counts.size > MOST_CELLS:
         return [table, *association]
-    description = f"Counts of {' by '.join(name for name, _ in axes)}; a dash is a suppressed cell."
+    hidden = "; a dash is a hidden cell" if np.isnan(counts).any() else ""
+    description = f"Counts of {' by '.join(name for name, _ in axes)}{hidden}."
     return [
         html.picture(to_svg(counts_map({"model": model})), description, wide=counts.shape[-1] > 4),
         *association,

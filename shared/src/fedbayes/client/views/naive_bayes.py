@@ -25,7 +25,7 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
     ]
     noisy = " (with noise)" if classifier.class_noise > 0 else ""
     ranked = information(classifier)
-    best = ", ".join(f"{name} ({value:.2f} bit)" for name, value in list(ranked.items())[:5])
+    best = ", ".join(f"{name} ({value:.2g} bit)" for name, value in list(ranked.items())[:5])
     content = [
         html.paragraph(f"Naive Bayes for '{classifier.label}' with {len(classifier.features)} features."),
         html.table(f"Classes{noisy}", ("Class", "Rows", "Prior"), rows, numeric=(1, 2)),

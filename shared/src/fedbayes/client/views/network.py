@@ -12,7 +12,7 @@ from ..figures import bayesian_network
 from ..figures.style import to_svg
 from ..networks import networks_of
 from ..pages import html
-from ..text.formats import number
+from ..text.formats import counted, number
 
 MOST_ROWS = 200  # of a node's table
 FIELDS = ("name", "organization", "weight", "score", "rows")
@@ -22,10 +22,9 @@ def pieces(model: Mapping[str, Any], label: str | None = None) -> list[str]:
     """Return the drawn graph, with the label in another colour, and the table of every node."""
     edges = [f"{parent} to {child}" for parent, child in model["edges"]]
     marked = label or (model["label"] if isinstance(model.get("label"), str) else None)
-    description = f"Graph with {len(model['nodes'])} nodes and {len(edges)} edges" + (
-        f": {', '.join(edges)}." if edges else "."
-    )
-    caption = f"{len(model['nodes'])} nodes, {len(edges)} edges; arrows run from parent to child."
+    nodes, arrows = counted(len(model["nodes"]), "node"), counted(len(edges), "edge")
+    description = f"Graph with {nodes} and {arrows}" + (f": {', '.join(edges)}." if edges else ".")
+    caption = f"{nodes}, {arrows}; arrows run from parent to child."
     return [
         html.picture(to_svg(bayesian_network(model, highlight=marked)), description, caption, wide=True),
         html.subheading("Probability tables"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..figures import steps
+from ..figures.style import to_svg
 from ..pages import html
 from ..text.formats import WORDS, digits_of, is_plain, number, plain_items, title, word
 
@@ -12,6 +14,8 @@ MOST_ROWS = 60  # of a table
 MOST_COLUMNS = 24  # of a table on a wide screen
 MOST_ITEMS = 40  # of a list in a sentence
 DEEPEST = 4  # nested headings
+DRAWN = ("objective",)
+"""Lists of numbers that follow one another step by step."""
 LONGEST_OPEN = 15
 """Rows of a table that is shown without a click."""
 
@@ -24,6 +28,12 @@ def mapping(content: Mapping[str, Any], depth: int = 0) -> list[str]:
     return pieces + [piece for name, value in nested.items() for piece in entry(str(name), value, depth)]
 
 
+def shares(name: str, value: Mapping[str, Any]) -> str:
+    """Return parts of a whole, by name, as per cent."""
+    rows = [(str(key), "–" if part is None else f"{part:.1%}") for key, part in value.items()]
+    return _long(title(name), len(rows), html.table(title(name), ("Name", "Value"), rows, (1,)))
+
+
 def entry(name: str, value: Any, depth: int = 0) -> list[str]:
     """Return one entry that is not plain, under its name; nothing where it is empty."""
     if not value:
@@ -32,13 +42,33 @@ def entry(name: str, value: Any, depth: int = 0) -> list[str]:
     if depth >= DEEPEST:
         return [html.paragraph(f"{heading}: {len(value)} entries, see the result file.")]
     if isinstance(value, Mapping):
+        if name.endswith("_share") and all(isinstance(item, float | int | None) for item in value.values()):
+            return [shares(name, value)]
         if all(is_plain(item) for item in value.values()):
             return [_long(heading, len(value), html.table(heading, ("Name", "Value"), _rows(value, digits_of(name))))]
         columns = _columns(value)
         if columns is not None:
             return [_long(heading, len(columns[1]), html.table(heading, columns[0], columns[1], columns[2]))]
-        return [html.fold(heading, *mapping(value, depth + 1))]
+        crossed = _crossed(heading, value)
+        return [html.fold(heading, *mapping(value, depth + 1)) if crossed is None else crossed]
+    if name in DRAWN and len(value) > 1 and all(type(item) in (int, float) for item in value):
+        text = f"{heading}, step by step: from {number(value[0])} to {number(value[-1])}."
+        return [html.picture(to_svg(steps(value, heading)), text)]
     return _list(heading, list(value))
+
+
+def _crossed(heading: str, value: Mapping[str, Any]) -> str | None:
+    """Return a mapping of mappings with the same plain entries, such as features to classes, as one table; None if it is no such."""
+    first = next(iter(value.values()), None)
+    names = list(first) if isinstance(first, Mapping) else []
+    if not 0 < len(names) <= MOST_COLUMNS or len(value) > MOST_ROWS:
+        return None
+    for row in value.values():
+        if not isinstance(row, Mapping) or list(row) != names or not all(is_plain(cell) for cell in row.values()):
+            return None
+    rows = [[str(name), *(number(cell) for cell in row.values())] for name, row in value.items()]
+    table = html.table(heading, ["", *map(str, names)], rows, tuple(range(1, len(names) + 1)))
+    return _long(heading, len(rows), table)
 
 
 def _long(name: str, rows: int, table: str) -> str:

@@ -40,7 +40,7 @@ def _curves(result: Mapping[str, Any]) -> list[str]:
         [roc_curves[position] for position in shown],
         [names[position] for position in shown if position < len(names)],
     )
-    caption = f"Curves of true against false positive rate; area {number(scores_of(result).get('auc'), 3)}"
+    caption = f"ROC curve{'s' if len(shown) > 1 else ''} (true against false positive rate); area {number(scores_of(result).get('auc'), 3)}"
     words = "Of two classes the curve of the second, else each class against all others; the dashed line is guessing."
     return [html.picture(to_svg(roc(curves, classes)), words, caption)]
 
