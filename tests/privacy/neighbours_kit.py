@@ -28,7 +28,7 @@ from harness.wrong import declared
 from neighbours_drawn import neighbour
 from views_kit import Entry, leaves, recording
 
-import v6_secure_naive_bayes.partial as secure
+import v6_secure_naive_bayes.drawing as secure
 import v6_smooth_naive_bayes.partial as smooth
 from fedbayes.dp import heavy_tails, laws
 from fedbayes.dp.gaussian import mu_of

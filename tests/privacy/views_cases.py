@@ -89,7 +89,9 @@ def vertical(other: bool) -> dict[str, str]:
 
 def _joined(name: str, part: Mapping[str, Any], other: bool) -> str:
     frame = pd.DataFrame({"id": [f"p{number:04d}" for number in range(ROWS)], **part})
-    alone = frame.iloc[:OWN].assign(id=[f"{name}{number + 10 * other:04d}" for number in range(OWN)])
+    alone = frame.iloc[-OWN:].assign(  # none that change places: a station alone with a column shows what it counts
+        id=[f"{name}{number + 10 * other:04d}" for number in range(OWN)]
+    )
     return str(pd.concat([frame, alone]).to_csv(index=False))
 
 

@@ -12,8 +12,8 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import BudgetError, DataProblem
 from fedbayes.federation.horizontal import Columns
 from v6_secure_naive_bayes import lasting
+from v6_secure_naive_bayes.drawing import drawn_tables
 from v6_secure_naive_bayes.messages import TablesRequest
-from v6_secure_naive_bayes.partial import _drawn_tables
 
 from .conftest import DOMAIN
 
@@ -157,13 +157,16 @@ def request(**changes):
 
 
 def test_a_file_is_named_after_the_whole_request(tmp_path, monkeypatch):
-    station = SimpleNamespace(policy=SimpleNamespace(ledger="ledger"))
+    members = SimpleNamespace(dictionary="")
+    station = SimpleNamespace(policy=SimpleNamespace(ledger="ledger"), require_members=lambda: members)
     monkeypatch.setenv("LEDGER_DATABASE_URI", str(tmp_path))
     first = lasting.path_of(station, request())
     assert first.parent == tmp_path
     assert lasting.path_of(station, request(tables="renewed")) == first
     for changes in ({"epsilon": 0.25}, {"whole": 3.0}, {"classes": True}, {"bins": {"shape": 3}}):
         assert lasting.path_of(station, request(**changes)) != first
+    members.dictionary = "another dictionary"
+    assert lasting.path_of(station, request()) != first
     assert lasting.path_of(SimpleNamespace(policy=SimpleNamespace(ledger=None)), request()) is None
 
 
@@ -176,6 +179,6 @@ def test_a_round_that_runs_again_in_a_job_draws_no_second_noise(table):
         keep=lambda name, **arrays: memory.setdefault(name, arrays),
         kept=lambda name: memory[name],
     )
-    first, again = (_drawn_tables(station, request(epsilon=1e-3)) for _ in range(2))
+    first, again = (drawn_tables(station, request(epsilon=1e-3)) for _ in range(2))
     assert np.array_equal(first["released"], again["released"])
     assert charges == [1e-3, 1e-3], "the ledger itself knows a repeat by its key"

@@ -102,7 +102,7 @@ def test_show_writes_report_and_network(command, tmp_path):
     write(tmp_path / "r.json", NETWORK)
     code, _, _ = command("show", "r.json", "--report", "r.html", "--export", "r.bif")
     assert code == 0
-    assert "Graph with 2 nodes and 1 edges: rain to wet." in (tmp_path / "r.html").read_text()
+    assert "Graph with 2 nodes and 1 edge: rain to wet." in (tmp_path / "r.html").read_text()
     assert "probability" in (tmp_path / "r.bif").read_text()
 
 
