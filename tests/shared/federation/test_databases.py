@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -263,7 +264,8 @@ def postgres(tmp_path):
     if user:
         shutil.chown(home, "nobody", "nogroup")
     (home / "pw").write_text("secret word\n")
-    port = str(20000 + os.getpid() % 20000)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     setup = ["-D", home / "data", "-U", "reader", "-A", "scram-sha-256", f"--pwfile={home / 'pw'}", "--no-sync"]
     subprocess.run([*user, programs / "initdb", *setup], check=True, capture_output=True, cwd=home)
     options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home} -c fsync=off"
