@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from one_process import OneProcess
 
 from fedbayes.federation import errors
-from fedbayes.federation.answered import selections
+from fedbayes.federation.answered import selections, tabled
+from fedbayes.federation.answered.readings import bins_of
 from fedbayes.federation.answered.readings import words_of as read
 from fedbayes.federation.answered.selections import Selections, tells_of_few, words_of
 
@@ -132,3 +133,120 @@ def test_a_further_condition_that_one_row_fails(tmp_path, comma):
             with pytest.raises(errors.ThresholdError, match=REFUSED):
                 count(federation, OLD, MAN)
             assert isinstance(count(federation, OLD, MAN, epsilon=1.0), int)
+
+
+# -- counts beside tables ----------------------------------------------------------------------------------------------
+
+CUT = {"age": {"bounds": [0, 100]}}
+TABLES = {
+    "contingency": ("scalar_product", "contingency", {"columns": ["age", "ill"], "bins": {"age": [70]}, "domain": CUT}),
+    "network": (
+        "vertibayes",
+        "fit",
+        {"columns": ["age", "ill"], "structure": [["age", "ill"]], "bins": {"age": [70]}, "domain": CUT},
+    ),
+    "description": ("vertibayes", "describe", {"columns": ["age"], "bins": {"age": [0, 70, 100]}, "domain": CUT}),
+    "product": ("scalar_product", "scalar_product", {"columns": ["old", "risk"]}),
+}
+"""Each tells how many of 70 and more there are, or are ill."""
+
+
+@pytest.fixture
+def remembering(tmp_path):
+    """Two stations that remember; the second one's column is what the difference of two answers would tell of one woman."""
+    ids = [f"p{row}" for row in range(ROWS)]
+    ill = ["yes" if row % 60 == 59 or row % 3 else "no" for row in range(ROWS)]
+    old = [int(int(age) >= 70) for age in COLUMNS["age"]]
+    tables = {
+        "a": {"id": ids, "age": COLUMNS["age"], "sex": COLUMNS["sex"], "old": old},
+        "b": {"id": ids, "ill": ill, "risk": [int(value == "yes") for value in ill]},
+    }
+    parties = {}
+    for name, table in tables.items():
+        (tmp_path / name).mkdir()
+        pd.DataFrame(table).to_csv(tmp_path / f"{name}.csv", index=False)
+        parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
+
+    def federation(**limits):
+        policies = {name: {"ledger": "vault", "allow_differences": False, **limits} for name in parties}
+        return OneProcess(parties, helpers=["helper"], policies=policies)
+
+    return federation
+
+
+def ask(federation, table):
+    algorithm, function, arguments = TABLES[table]
+    return federation.run(
+        algorithm, function, arguments if function == "describe" else {"id_column": "id", **arguments}
+    )
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_and_a_count_of_all_but_one_of_a_cell(remembering, table):
+    """The count is of the men of a cell in which there is one woman more."""
+    extra = ("old", "==", 1) if table == "product" else OLD
+    with remembering() as federation:
+        ask(federation, table)
+        with pytest.raises(errors.ThresholdError, match=REFUSED):
+            count(federation, extra, MAN)
+        assert isinstance(count(federation, extra, MAN, epsilon=1.0), int)
+        assert count(federation, MAN) > 0, "a control: many women are in the other count"
+        assert count(federation, extra) > 0, "a control: the cell itself"
+
+
+@pytest.mark.parametrize("table", ["contingency", "network", "product"])
+def test_a_count_and_a_later_table(remembering, table):
+    extra = ("old", "==", 1) if table == "product" else OLD
+    with remembering() as federation:
+        assert count(federation, extra, MAN) > 0
+        with pytest.raises(errors.ThresholdError, match=REFUSED):
+            ask(federation, table)
+        other = {"columns": ["sex", "ill"], "id_column": "id"}
+        assert federation.run("scalar_product", "contingency", other)["records"] == ROWS, "a control: other cells"
+
+
+def test_control_a_node_that_lets_answers_differ(remembering):
+    with remembering(allow_differences=True) as federation:
+        cells = ask(federation, "contingency")["counts"]
+        assert cells[1][1] - count(federation, OLD, MAN) == 1
+
+
+STATES = st.lists(st.integers(-1, 2), min_size=9, max_size=9)
+
+
+@given(st.lists(st.booleans(), min_size=9, max_size=9), st.lists(STATES, min_size=1, max_size=3), st.integers(2, 4))
+def test_against_every_sum_of_cells_one_by_one(chosen, columns, minimum):
+    chosen = np.array(chosen)
+    states = {str(number): np.array(column) for number, column in enumerate(columns)}
+    found = False
+    for size in range(1, len(columns) + 1):
+        for group in itertools.combinations(columns, size):
+            cells = [
+                np.array([cell == one for cell in zip(*group, strict=True)]) for one in set(zip(*group, strict=True))
+            ]
+            told = [cell for cell in cells if cell.sum() >= minimum]
+            sums = [
+                np.any([np.zeros(9, dtype=bool), *some], axis=0)
+                for n in range(len(told) + 1)
+                for some in itertools.combinations(told, n)
+            ]
+            found |= 0 < min(np.count_nonzero(one ^ chosen) for one in sums) < minimum
+    counted = min(chosen.sum(), (~chosen).sum()) >= minimum
+    assert tabled.differs_in_few(chosen, ["0"], states, minimum, 1) is bool(found and counted)
+
+
+def test_tables_are_remembered_as_one_unless_a_column_has_other_states(tmp_path):
+    record = Selections(tmp_path, 1, "table")
+    plain = {name: read((), (), {}) for name in COLUMNS}
+    for one in (
+        {"age": plain["age"]},
+        {"sex": plain["sex"]},
+        {"age": bins_of(plain["age"], [40])},
+        {"age": plain["age"]},
+    ):
+        assert record.admit_table(one, 5, COLUMNS.get)
+    with record._record.reading() as remembered:
+        assert selections._tables(remembered) == [
+            {"age": plain["age"], "sex": plain["sex"]},
+            {"age": bins_of(plain["age"], [40])},
+        ]

@@ -50,13 +50,13 @@ def _check_counts(station: Station, tables: list[npt.NDArray[np.int64]]) -> None
 
 
 def _note_borders(station: Station, request: TablesRequest) -> None:
-    """Note where the tables cut this station's numbers: the maker of exact answers, or the charge, holds that against earlier ones."""
+    """Note how the tables count this station's columns: the maker of exact answers, or the charge, holds that against earlier ones."""
     schema = request.columns.schema
-    for name in request.columns.features:
-        if not schema[name].is_categorical:
-            inner = column_edges(schema, name, request.bins)[1:-1].tolist()
-            station.history.note_borders(name, inner)
-            station.history.note_bins(name, schema.to_domain(), inner, chosen=True)
+    for name in (request.columns.label, *request.columns.features):
+        categorical = schema[name].is_categorical
+        inner = [] if categorical else column_edges(schema, name, request.bins)[1:-1].tolist()
+        station.history.note_borders(name, inner)
+        station.history.note_bins(name, schema.to_domain(), inner, chosen=True)
 
 
 def _full_noise(values: npt.NDArray[np.int64], epsilon: float) -> npt.NDArray[np.int64]:

@@ -47,8 +47,9 @@ FEW_BETWEEN = (
     "bins, dictionary: the task cuts one number at points between which this station has too few records, so that answers of this one task would tell of "
     "these; take one of the columns that are made of it, or points alike, or give an epsilon where the method takes one"
 )
-READ, COLUMNS, LEFT_OUT, BORDERS = "readings", "columns", "left-out", "borders"
-"""What is noted for the rounds of the job: how columns are read, which of the table they are, columns whose gaps leave rows out, and where numbers are cut."""
+READ, COLUMNS, LEFT_OUT, BORDERS, TABLED = "readings", "columns", "left-out", "borders", "tabled"
+"""What is noted for the rounds of the job: how columns are read, which of the table they are, columns whose gaps leave rows out, where numbers are cut, and
+by which states columns are counted."""
 
 
 class History:
@@ -104,7 +105,7 @@ class History:
             self._memory.note(BORDERS, [column, list(cuts)])
 
     def note_bins(self, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float], chosen: bool) -> None:
-        """Note for the rounds of the job in which bins this station counts a column; nothing of one with a formula.
+        """Note for the rounds of the job by which states this station counts a column, and in which bins; nothing of one with a formula.
 
         A column that the dictionary cuts from a number counts as bins of the number.
 
@@ -137,6 +138,7 @@ class History:
         if self._folder is not None:
             for name, words in self._source.reads([column], domain, ()).items():
                 self._note_readings(readings.of_bins(name, words, cuts, kinds))
+                self._memory.note(TABLED, [name, readings.bins_of(words, cuts) if cuts else words])
 
     def check_conditions(self, conditions: Sequence[tuple[str, str, Any]], domain: Mapping[str, Any] | None) -> None:
         """Remember the conditions of an exact count, each (column, operator, value), or refuse them if with earlier ones they set few rows apart.
@@ -186,6 +188,7 @@ class History:
         self._check_readings(self._folder)
         for words in self._memory.noted(LEFT_OUT):
             self._admit_rows(self._folder, words)
+        self._check_table(self._folder)
         columns = sorted(set().union(*self._memory.noted(COLUMNS)))
         if members and not Answers(*self._place(self._folder)).admit(
             columns, members, self._policy.minimum_organizations
@@ -250,6 +253,16 @@ class History:
             return
 
         if not Readings(*self._place(folder)).admit(self._readings(), self._policy.minimum_count, self._source.texts):
+            raise ThresholdError(SETS_FEW_APART)
+        self._memory.once(admitted, b"1")
+
+    def _check_table(self, folder: Path) -> None:
+        """Remember the columns that the job counts by states, or refuse if a cell of theirs and an earlier count differ in few rows."""
+        states = dict(self._memory.noted(TABLED))
+        admitted = f"table admitted|{len(states)}"
+        if not states or self._memory.read(admitted) is not None:
+            return
+        if not Selections(*self._place(folder)).admit_table(states, self._policy.minimum_count, self._source.texts):
             raise ThresholdError(SETS_FEW_APART)
         self._memory.once(admitted, b"1")
 

@@ -9,7 +9,7 @@ station forms, on its own table, every sum of its rows with those of up to two e
 out. The count is refused if such a sum is about fewer rows than the node's minimum, but about some.
 
 Combinations of more than three counts and the number of all rows are not detected. The record holds what tasks said, and no value of the
-table.
+table. `tabled` compares counts with the cells of tables.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import tabled
 from .readings import Texts, conditions_of, groups_of
-from .record import Record
+from .record import Record, Remembered
 
 MOST_SELECTIONS = 500
 """Counts that are remembered of one table, by their rows; a new one is refused then. All pairs of so many over a million rows take one processor some 4 s."""
 ROWS_AT_ONCE = 65_536
 """Rows whose places are added in 32-bit floats, exactly."""
-EVERYTHING = "rows"
-"""The name under which a table's counts are remembered: they are of no single column."""
+EVERYTHING, TABLES = "rows", "tables"
+"""The names under which counts and tables are remembered: they are of no single column."""
 Rows = NDArray[np.bool_]
 
 
@@ -74,8 +75,55 @@ class Selections:
                 return True
             if len(remembered_words) >= MOST_SELECTIONS or tells_of_few(earlier, new, minimum):
                 return False
+            if any(_few_beside(table, [words], columns, minimum) for table in _tables(remembered)):
+                return False
             remembered.add(EVERYTHING, words)
         return True
+
+    def admit_table(self, states: Mapping[str, str], minimum: int, texts: Texts) -> bool:
+        """Remember the columns of a table and how they become states, unless a cell and an earlier count would differ in fewer than `minimum` rows.
+
+        Parameters
+        ----------
+        states : mapping of str to str
+            Column -> its states, in words of `readings`.
+        minimum, texts
+            As of `admit`.
+
+        Raises
+        ------
+        StationError
+            As of `admit`.
+        """
+        with self._record.reading() as remembered:
+            if remembered is not None and any(states.items() <= table.items() for table in _tables(remembered)):
+                return True
+        with self._record.transaction() as remembered:
+            tables = _tables(remembered)
+            table = tabled.united(tables, states)
+            if len(tables) >= tabled.MOST_TABLES or _few_beside(
+                table, remembered.of(EVERYTHING), _Columns(texts), minimum
+            ):
+                return False
+            remembered.add(TABLES, json.dumps(table, sort_keys=True))
+        return True
+
+
+def _tables(remembered: Remembered) -> list[dict[str, str]]:
+    """Return the tables that are remembered, without those that another one holds."""
+    tables: list[dict[str, str]] = [json.loads(text) for text in remembered.of(TABLES)]
+    return [one for one in tables if not any(one.items() < other.items() for other in tables)]
+
+
+def _few_beside(table: Mapping[str, str], counts: Sequence[str], columns: _Columns, minimum: int) -> bool:
+    """Return whether one of the counts, in words, differs from cells of a table in few rows."""
+    if minimum <= 1 or not counts:
+        return False
+    states = {column: columns.groups(column, reading) for column, reading in table.items()}
+    return any(
+        tabled.differs_in_few(columns.rows(words), list(json.loads(words)), states, minimum, len(counts))
+        for words in counts
+    )
 
 
 class _Columns:
@@ -87,12 +135,15 @@ class _Columns:
 
     def rows(self, words: str) -> Rows:
         """Return for which rows all conditions hold."""
-        parts = []
-        for column, reading in json.loads(words).items():
-            distinct, codes = self._of(column)
-            parts.append((groups_of(distinct, reading) == 1)[codes])
-        chosen: Rows = np.all(parts, axis=0)
+        chosen: Rows = np.all(
+            [self.groups(column, reading) == 1 for column, reading in json.loads(words).items()], axis=0
+        )
         return chosen
+
+    def groups(self, column: str, reading: str) -> NDArray[np.int64]:
+        """Return the group of every row by a reading of a column."""
+        distinct, codes = self._of(column)
+        return groups_of(distinct, reading)[codes]
 
     def _of(self, column: str) -> tuple[list[str | None], NDArray[np.int64]]:
         if column not in self._read:

@@ -188,6 +188,9 @@ class Encoder:
         check_spread(product, self._minimum)
         values, scale, fraction = fixed_point(product, factors)
         part.scales[name] = [scale, fraction, int(is_code(product))]
+        if part.scales[name][-1] and not self.setup.covered:
+            for column in own:
+                self._station.history.note_bins(column, self.setup.domain, (), chosen=False)
         return np.column_stack([values, counted(product)])
 
     def _resolved(self, column: str) -> tuple[ColumnStates, Codes]:
