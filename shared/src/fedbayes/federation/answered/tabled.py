@@ -85,5 +85,5 @@ def _apart(chosen: NDArray[np.bool_], states: Sequence[NDArray[np.int64]], minim
     cells = np.unique(joint, return_inverse=True)[1]
     rows = np.bincount(cells)
     inside = np.bincount(cells[chosen], minlength=len(rows))
-    told = rows >= minimum
-    return int(np.minimum(inside, rows - inside)[told].sum() + inside[~told].sum())
+    shown = rows >= minimum
+    return int(np.minimum(inside, rows - inside)[shown].sum() + inside[~shown].sum())
