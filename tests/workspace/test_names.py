@@ -1,6 +1,8 @@
 """Numbers say where they come from, and names say what they hold: both are counted, and the counts may only fall."""
 
 import ast
+import functools
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -45,19 +47,18 @@ def bare_numbers(text: str) -> list[int]:
     return found
 
 
-def functions_with(name: str) -> list[str]:
-    """Return the functions that assign a name or take it as an argument."""
-    return [
-        f"{path.relative_to(ROOT)}:{function.lineno}"
-        for path in SOURCES
-        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(function, ast.FunctionDef)
-        if name in {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
-        or any(
-            isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store)
-            for part in ast.walk(function)
-        )
-    ]
+@functools.cache
+def functions_by_name() -> dict[str, list[str]]:
+    """Return the functions that assign each name or take it as an argument."""
+    functions = defaultdict(list)
+    for path in SOURCES:
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                names = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
+                parts = (part for part in ast.walk(function) if isinstance(part, ast.Name))
+                for name in names | {part.id for part in parts if isinstance(part.ctx, ast.Store)}:
+                    functions[name].append(f"{path.relative_to(ROOT)}:{function.lineno}")
+    return functions
 
 
 def test_numbers_say_where_they_come_from() -> None:
@@ -77,5 +78,5 @@ def test_a_bare_number_is_seen() -> None:
 
 @pytest.mark.parametrize("name", VAGUE)
 def test_vague_names_do_not_spread(name: str) -> None:
-    uses = functions_with(name)
+    uses = functions_by_name()[name]
     assert len(uses) <= VAGUE[name], f"'{name}' says too little; the newest may be among: {', '.join(uses)}"
