@@ -123,7 +123,7 @@ def _compare(name: str, told: dict[str, Any], cells: list[Any], entry: dict[str,
         edges = np.array(told["bins"]["edges"])
         _check_edges(name, edges, edges_of(entry["bounds"], bins), minimum)
         values, found = np.histogram(inside, edges)[0].tolist(), told["bins"]["counts"]
-        slack = int(sum(np.abs(edges - value).min() < UNDERSTOOD * (high - low) for value in inside))
+        slack = int(sum(np.abs(edges - value).min() < _margin(edges) for value in inside))
         if minimum > 1 and len(values) > 1 and min(values) + slack < minimum:
             raise Difference(f"{name!r}: a bin with {min(values)} records is told apart")
         if minimum > 1 and not slack:
@@ -141,8 +141,13 @@ def _compare(name: str, told: dict[str, Any], cells: list[Any], entry: dict[str,
             raise Difference(f"{name!r}: a small count is shown")
 
 
+def _margin(edges: Any) -> float:
+    """Return how far edges may be from where they should be: they are told with 15 digits."""
+    return float(UNDERSTOOD * (edges[-1] - edges[0]) + 1e-15 * np.abs(edges).max())
+
+
 def _check_edges(name: str, edges: Any, all_edges: Any, minimum: int) -> None:
-    known = [np.abs(all_edges - edge).min() <= UNDERSTOOD * (all_edges[-1] - all_edges[0]) for edge in edges]
+    known = [np.abs(all_edges - edge).min() <= _margin(all_edges) for edge in edges]
     if not all(known) or (minimum <= 1 and len(edges) != len(all_edges)):
         raise Difference(f"edges of {name!r}: {edges.tolist()} of {all_edges.tolist()}")
 
@@ -155,7 +160,7 @@ def _check_fineness(name: str, edges: Any, every: Any, counts: Any, minimum: int
         middle = (low + high) // 2
         sides = [(low, middle), (middle, high)] if high - low > 1 else []
         enough = [side for side in sides if counts[slice(*side)].sum() >= minimum]
-        if len(enough) == 2 and np.abs(edges - every[middle]).min() > UNDERSTOOD * (every[-1] - every[0]):
+        if len(enough) == 2 and np.abs(edges - every[middle]).min() > _margin(every):
             raise Difference(f"{name!r}: no border at {every[middle]}, where both halves hold enough")
         parts += enough
 
@@ -172,6 +177,6 @@ def _check_quantiles(name: str, told: dict[str, Any], inside: Any, slack: int) -
     for level, value in told["quantiles"].items():
         pooled = float(np.quantile(inside, float(level), method="inverted_cdf"))
         place = min(int(np.searchsorted(edges, pooled, side="right")), len(edges) - 1)
-        margin = UNDERSTOOD * (edges[-1] - edges[0])
+        margin = _margin(edges)
         if not edges[place - 1] - margin <= value <= edges[place] + margin:
             raise Difference(f"{name!r}: quantile {level} is {value}, pooled {pooled}")
