@@ -21,6 +21,8 @@ MOST_TABLES = 64
 """Sets of columns of which each has a column with other states than all others, as many as readings of one column (`readings.MOST_READINGS`)."""
 MOST_TOGETHER = 3
 """Columns of which the joint states are compared with a count; those of its conditions are, however many they are."""
+SPARSE = 4
+"""Joint states for each row from which on only those that occur are numbered: sorting costs more than counting a few that do not."""
 MOST_WORK = 200_000_000
 """Rows times groups of columns times counts that an answer is compared with, some seconds of a processor; single columns are compared whatever it takes."""
 
@@ -79,10 +81,11 @@ def _groups(first: Sequence[str], columns: Sequence[str]) -> Iterator[tuple[str,
 
 def _apart(chosen: NDArray[np.bool_], states: Sequence[NDArray[np.int64]], minimum: int) -> int:
     """Return in how many rows the counted ones differ at least from a sum of cells that are not hidden."""
-    joint = states[0]
+    cells = states[0] + 1
     for one in states[1:]:
-        joint = np.unique(joint, return_inverse=True)[1] * (int(one.max()) + 2) + one + 1
-    cells = np.unique(joint, return_inverse=True)[1]
+        cells = cells * (int(one.max()) + 2) + one + 1
+        if int(cells.max()) > SPARSE * len(cells):
+            cells = np.unique(cells, return_inverse=True)[1]
     rows = np.bincount(cells)
     inside = np.bincount(cells[chosen], minlength=len(rows))
     shown = rows >= minimum
