@@ -10,7 +10,6 @@ from fedbayes.dp import promise
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ThresholdError
 from fedbayes.federation.vertical import SecureTables, open_parties, setup_of
-from fedbayes.federation.vertical.accounting import table_sensitivity
 
 from .arguments import Contingency, Count, InformationGain, ScalarProduct, Tables
 from .association import association, null_level
@@ -51,18 +50,19 @@ def count(federation: Federation, asked: Count) -> dict[str, Any]:
     engine = open_question(federation, "condition", columns, asked, tests, epsilon, preflight, asked.neighbors)
     if thesis:
         check_chain(engine)
-    (cells,), extra = answer(engine, epsilon, asked.honest_fraction, last=not thesis)
-    found = int(cells[0])
-    noise = noise_told(federation, engine.setup, [cells], epsilon, asked.honest_fraction)
-    if not promise.covers(epsilon):
-        found = guarded_count(cells, engine.rows, engine.minimum_count)
+    exact = not promise.covers(epsilon)
+    (counts,), extra = answer(engine, epsilon, asked.honest_fraction, exact, last=not thesis)
+    found = int(counts[0])
+    noise = noise_told(federation, engine.setup, list(counts[:, None]), epsilon, asked.honest_fraction)
+    if exact:
+        found = guarded_count(counts, engine.rows, engine.minimum_count)
     if thesis:
         found, extra = chain_count(federation, engine, list(tests))
     return federation.result(
         count=found,
         records=engine.rows,
         model={"count": found, "records": engine.rows},
-        privacy=ask_privacy(epsilon)(engine.setup, table_sensitivity([len(cells)], engine.setup.neighbors)),
+        privacy=ask_privacy(epsilon)(engine.setup, len(counts)),
         diagnostics={"protocol": asked.protocol, **noise, **extra},
     )
 
@@ -166,9 +166,10 @@ def scalar_product(federation: Federation, asked: ScalarProduct) -> dict[str, An
     """
     preflight = preflight_of(asked.columns, asked.identifier, None, 2)
     engine = open_question(federation, "values", asked.columns, asked, preflight=preflight)
-    (products, counting), _ = answer(engine, None, 1.0, bits=64)
     scales = [scale for reply in engine.replies.values() if reply.scales for scale in reply.scales.value.values()]
-    guarded_product(counting, engine.rows, engine.minimum_count, [bool(code) for _, _, code in scales])
+    codes = [bool(code) for _, _, code in scales]
+    (products, counting), _ = answer(engine, None, 1.0, all(codes), bits=64)
+    guarded_product(counting, engine.rows, engine.minimum_count, codes)
     precisions = [(scale, fraction) for scale, fraction, _ in scales]
     value = decoded(int(products[0]), precisions)
     statement = ask_privacy()(engine.setup, 1)

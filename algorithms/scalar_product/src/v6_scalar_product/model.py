@@ -14,13 +14,13 @@ from fedbayes.federation.vertical import ColumnStates
 from fedbayes.federation.vertical.suppression import check_count, hidden_cells
 
 
-def guarded_count(cells: npt.NDArray[np.int64], records: int, minimum: int) -> int:
+def guarded_count(counts: npt.NDArray[np.int64], records: int, minimum: int) -> int:
     """Return an exact count if it, its complement, and what it differs by from counts with fewer conditions may be revealed.
 
     Parameters
     ----------
-    cells : int64 array, shape (2^stations,)
-        Records by where the stations' conditions hold (0) or not (1), one bit a station; the first is the answer.
+    counts : int64 array, shape (1 + stations,)
+        The answer, and the counts that leave the conditions of one station out; of one station the answer alone.
     records, minimum : int
         Common records; the smallest count that a node reveals.
 
@@ -31,15 +31,16 @@ def guarded_count(cells: npt.NDArray[np.int64], records: int, minimum: int) -> i
 
     Notes
     -----
-    A count that leaves one station's conditions out, less the answer, are the records for which these alone fail: one cell a station. Of two stations the
-    fourth cell follows too.
+    A count that leaves one station's conditions out, less the answer, are the records for which these alone fail. Of two stations the records for which
+    both fail follow too.
     """
-    count = int(cells[0])
+    count, *fewer = (int(number) for number in counts)
+    fewer = fewer or [records]
     check_count(count, records, minimum)
-    others = [
-        cell for place, cell in enumerate(cells.tolist()) if place.bit_count() == 1 or (place and len(cells) == 4)
-    ]
-    if any(cell < minimum for cell in others):
+    others = [number - count for number in fewer]
+    if len(fewer) == 2:
+        others.append(records - sum(fewer) + count)
+    if min(others) < minimum:
         raise ThresholdError(
             "the answer, less one with fewer of its conditions or columns, is below the smallest count that a node reveals; "
             "ask a broader question, or give an epsilon"
@@ -47,21 +48,21 @@ def guarded_count(cells: npt.NDArray[np.int64], records: int, minimum: int) -> i
     return count
 
 
-def guarded_product(cells: npt.NDArray[np.int64], records: int, minimum: int, codes: Sequence[bool]) -> None:
+def guarded_product(counts: npt.NDArray[np.int64], records: int, minimum: int, codes: Sequence[bool]) -> None:
     """Raise `ThresholdError` where too few records count in a scalar product, or, of columns that are codes, all but a few.
 
     Parameters
     ----------
-    cells : int64 array, shape (2^stations,)
-        Records by where the stations' values count (0) or not (1): see `vertical.values.counted`; the first count in the product.
+    counts : int64 array, shape (1 + stations,), or (1,) where not all columns are codes
+        The records that count in the product, see `vertical.values.counted`, and those that would without the columns of one station.
     records, minimum : int
         Common records; the smallest count that a node reveals.
     codes : sequence of bool
         Of each station, whether its column has few values: if one has, the product is a sum over a group, and if all have, a count.
     """
     if all(codes):
-        guarded_count(cells, records, minimum)
-    counting = int(cells[0])
+        guarded_count(counts, records, minimum)
+    counting = int(counts[0])
     check_count(counting, records if any(codes) else counting + minimum, minimum)
 
 

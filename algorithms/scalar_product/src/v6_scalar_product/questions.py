@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -183,7 +184,8 @@ def open_question(
         and len(table) > 2
         and subset_seconds(widths, rows, len(table)) <= tree_seconds(widths, rows, len(table))
     )
-    engine.match(tables if by_subsets else [])
+    dealt = [one for level in _factors(tables, not covered) for one in _tables(level) if len(one) > 2]
+    engine.match(dealt if by_subsets else [])
     return engine
 
 
@@ -195,27 +197,74 @@ def chains(engine: Engine) -> list[tuple[str, ...]]:
     return [answers, guards] if guards else [answers]
 
 
+@dataclass(frozen=True)
+class Product:
+    """A product of factors, by name, and those that leave one of its factors out.
+
+    Attributes
+    ----------
+    whole : str
+    without : list of str or None
+        One for each factor, None where nothing is left; empty if they are not wanted.
+    """
+
+    whole: str
+    without: list[str | None]
+
+    def times(self, other: Product, pairs: dict[str, tuple[str, str]]) -> Product:
+        """Return the product of the two; what has to be opened for it is added to `pairs`."""
+
+        def named(left: str | None, right: str | None) -> str:
+            if left is None or right is None:
+                return str(left or right)
+            pairs[f"{left}*{right}"] = (left, right)
+            return f"{left}*{right}"
+
+        without = [named(part, other.whole) for part in self.without]
+        return Product(named(self.whole, other.whole), [*without, *(named(self.whole, part) for part in other.without)])
+
+
 def answer(
-    engine: Engine, epsilon: float | None, honest_fraction: float, bits: int = 0, last: bool = True
+    engine: Engine, epsilon: float | None, honest_fraction: float, fewer: bool, bits: int = 0, last: bool = True
 ) -> tuple[list[Cells], dict[str, Any]]:
     """Return the product of the factors of each chain summed over the records, first, and how it was made.
 
-    Of conditions without noise that covers records, the other cells of their table follow: which stations' conditions hold, one bit a station.
+    With `fewer` the products that leave one station's factor out follow, of the last chain.
     """
-    levels = [list(chain) for chain in chains(engine)]
+    named = chains(engine)
+    levels = _factors(named, fewer)
     plan = "subset shares" if engine.dealt else "tree" if len(levels[0]) > 2 else "direct"
     ring = bits or (32 if epsilon is not None else 0)
     while len(levels[0]) > 2 and not engine.dealt:
-        steps = [list(zip(level[::2], level[1::2], strict=False)) for level in levels]
-        pairs = {f"{left}*{right}": (left, right) for step in steps for left, right in step}
-        engine.extend(pairs, bits=ring)
+        pairs: dict[str, tuple[str, str]] = {}
         levels = [
-            [*(f"{left}*{right}" for left, right in step), *(level[-1:] if len(level) % 2 else [])]
-            for step, level in zip(steps, levels, strict=True)
+            [
+                *(left.times(right, pairs) for left, right in zip(level[::2], level[1::2], strict=False)),
+                *(level[-1:] if len(level) % 2 else []),
+            ]
+            for level in levels
         ]
+        engine.extend(pairs, bits=ring)
+    asked = [_tables(level) for level in levels]
     noise = None if epsilon is None else Installment(epsilon)
-    found = engine.ask([tuple(level) for level in levels], ring, noise, honest_fraction, last=last)
-    return [table.reshape(-1) for table in found], {"plan": plan, "parties": len(engine.replies)}
+    sums = iter(engine.ask([table for tables in asked for table in tables], ring, noise, honest_fraction, last=last))
+    counts = [[int(next(sums).reshape(-1)[0]) for _ in tables] for tables in asked]
+    return [np.array(numbers, dtype=np.int64) for numbers in counts], {"plan": plan, "parties": len(engine.replies)}
+
+
+def _factors(named: Sequence[Sequence[str]], fewer: bool) -> list[list[Product]]:
+    """Return the factors of each chain; with `fewer` each can be left out of the last one."""
+    return [[Product(name, [None] if fewer and chain is named[-1] else []) for name in chain] for chain in named]
+
+
+def _tables(level: Sequence[Product]) -> list[tuple[str, ...]]:
+    """Return the tables of the product of all that are left, and of those without one factor."""
+    wholes = tuple(part.whole for part in level)
+    tables = [wholes]
+    for place, part in enumerate(level):
+        for rest in part.without:
+            tables.append((*wholes[:place], *([] if rest is None else [rest]), *wholes[place + 1 :]))
+    return [table for table in tables if table]
 
 
 def noise_told(

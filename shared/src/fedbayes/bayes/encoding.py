@@ -51,6 +51,8 @@ def nearest(unknown: str, candidates: Sequence[str]) -> str:
 
 def canonical_text(value: object) -> str | None:
     """Return the canonical text of one value, or None where it is missing (rules: see the module)."""
+    if type(value) is str and value.isdigit() and value.isascii() and value[0] != "0":
+        return value  # most identifiers and codes
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, (bool, np.bool_)):

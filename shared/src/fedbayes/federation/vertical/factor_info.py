@@ -23,7 +23,8 @@ MOST_ROWS = 1 << 31  # counts of as many wrap in a ring of 32 bits
 MOST_CELLS = 20_000_000  # of a batch, 160 MB in the widest ring
 MOST_FACTOR_BYTES = 2_000_000_000
 """Memory of one shared matrix at an organization; a request that would take more is refused before anything is made."""
-MOST_DEALT = 8  # factors of one table, 2^8 - 8 - 2 corrections; and tables of one match
+MOST_DEALT = 8  # factors of one table, 2^8 - 8 - 2 corrections
+MOST_DEALT_TABLES = 2 + MOST_DEALT  # of one match: a product, where it counts, and there without each of the factors
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "between", "missing")
 
 
@@ -174,7 +175,7 @@ def check_dealt(rows: int, tables: Sequence[Sequence[str]], infos: Sequence[Fact
     """Raise `ValueError` where tables cannot have been dealt for: too many factors or states, or a factor that is not described."""
     states = {info.name: info.states for info in infos}
     for table in tables:
-        if not 2 < len(table) <= MOST_DEALT or len(tables) > MOST_DEALT or not set(table) <= set(states):
+        if not 2 < len(table) <= MOST_DEALT or len(tables) > MOST_DEALT_TABLES or not set(table) <= set(states):
             raise ValueError("a table to deal for is malformed")
         if math.prod(states[name] for name in table) * max(rows, 1) * 8 > MOST_FACTOR_BYTES:
             raise ValueError("a table to deal for is too large")

@@ -295,6 +295,17 @@ class TablesRequest(Message):
                 raise ValueError("contrasts are taken of the states of columns only")
 
     @property
+    def queries(self) -> int:
+        """Tables that count for `maximum_queries`: a count that leaves conditions of another one out belongs to it, as a margin to its table."""
+        states = {info.name: info.states for info in self.delivery.factors}
+        counts = [
+            frozenset(columns)
+            for columns, table in zip(self.columns, self.tables, strict=True)
+            if math.prod(states.get(name, 1) for name in table) == 1
+        ]
+        return len(self.tables) - sum(any(one < other for other in counts) for one in counts)
+
+    @property
     def columns(self) -> list[list[str]]:
         """The columns of every table, in the order of its states."""
         columns_of = {info.name: info.columns for info in self.delivery.factors}

@@ -163,7 +163,7 @@ class Encoder:
         name = factor_name(want.kind, own, owner, want.conditions)
         if any(info.name == name for info in part.infos):
             return
-        complete = want.kind == "states" or (want.kind == "condition" and not self.setup.covered)
+        complete = want.kind == "states"
         if want.kind == "states":
             cardinalities = self._cardinalities(own, want.full)
             values = self._indicators(own, cardinalities, bits)
@@ -176,7 +176,7 @@ class Encoder:
             complete = False  # a constant travels as a column of ones: nothing follows from no column
         if want.kind == "values":
             guard = factor_name(COUNTED, own, owner)
-            part.infos.append(FactorInfo(guard, own, [self.own], 1, True, bits, stage, [self.own]))
+            part.infos.append(FactorInfo(guard, own, [self.own], 1, False, bits, stage, [self.own]))
             part.values.append(values[:, 1:])
             values = np.ascontiguousarray(values[:, :1])
         part.infos.append(FactorInfo(name, own, [self.own], values.shape[1], complete, bits, stage, [self.own]))
