@@ -152,15 +152,17 @@ def test_exact_answers_are_refused_where_only_noisy_ones_may_leave(parties):
         )
 
 
-def test_the_ledger_counts_questions_and_epsilon(parties, tmp_path):
+@pytest.mark.parametrize("conditions", [[AGE], [AGE, WEIGHT]], ids=["one station's", "two stations'"])
+def test_the_ledger_counts_questions_and_epsilon(parties, tmp_path, conditions):
+    """One question, whatever is asked beside it to judge the answer."""
     ledger = tmp_path / "ledger"
     ledger.mkdir()
     files = {**parties, "station0": {**parties["station0"], "ledger": ledger}}
     policies = {"station0": {"ledger": "ledger", "maximum_queries": 2, "budget_epsilon": 10}}
     with OneProcess(files, helpers=["helper"], policies=policies) as opened:
         for _ in range(2):
-            assert opened.run("scalar_product", "count", {"conditions": [AGE], "id_column": "id"})["count"] > 0
-        assert_refused(opened, errors.BudgetError, "station0", conditions=[AGE])
+            assert opened.run("scalar_product", "count", {"conditions": conditions, "id_column": "id"})["count"] > 0
+        assert_refused(opened, errors.BudgetError, "station0", conditions=conditions)
 
 
 def test_a_product_of_missing_codes_says_what_to_do_and_that_helps(table, parties, tmp_path):
