@@ -21,7 +21,8 @@ from .given import check_policies, names_of, task_of
 from .parties import Tables, limits_of
 from .processes import processes
 from .remedies import with_remedy
-from .server import RunState, Server, TaskState, from_text, to_text
+from .server import Server, from_text, to_text
+from .tasks import RunState, TaskState
 from .views import Views
 
 SETTLE_SECONDS = 10.0  # for the last replies of a job that is over
