@@ -96,6 +96,19 @@ def test_exports_are_the_remote_functions_of_the_store_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
+def test_what_a_station_answers_says_what_it_reveals_and_assumes(name: str) -> None:
+    module = importlib.import_module(f"v6_{name}")
+    partials = [one for one in map(vars(module).get, module.__all__) if one.fedbayes_remote == "partial"]
+    silent = [
+        f"{one.__module__}.{one.__name__} lacks {word}"
+        for one in partials
+        for word in ("**Reveals**", "**Assumes**")
+        if word not in (one.__doc__ or "")
+    ]
+    assert not silent, "\n".join(silent)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_nothing_else_in_the_package_can_be_called_from_outside(name: str) -> None:
     """The wrapper of vantage6 calls any attribute of the package: all others must be modules or private."""
     module = importlib.import_module(f"v6_{name}")

@@ -44,7 +44,10 @@ CHARGED = "numbers of tables that were charged when they were made"
 
 @partial
 def partial_deal(station: Station, request: DealRequest) -> DealReply:
-    """Deal a modulus and exponents; only at an organization without data; see `keying.deal`."""
+    """Deal a modulus and exponents; only at an organization without data.
+
+    **Reveals** and **Assumes** what `keying.deal` does.
+    """
     return deal(station, request)
 
 
@@ -156,7 +159,7 @@ def partial_features(station: Station, request: FeaturesRequest) -> FeaturesRepl
 
     Notes
     -----
-    **Reveals** that to central, and for an evaluation the number of rows.
+    **Reveals** that to central, and for an evaluation the number of rows. **Assumes** nothing.
     """
     held = set(station.columns)
     names = [name for name in request.names if name in held]
@@ -281,5 +284,8 @@ def record_factors(kept: dict[str, npt.NDArray[Any]], codes: npt.NDArray[np.int3
 
 @partial
 def partial_evaluate(station: Station, request: EvaluateRequest) -> SumReply:
-    """Score a model on this station's rows; see `fedbayes.federation.horizontal`."""
+    """Score a model on this station's rows.
+
+    **Reveals** and **Assumes** what `fedbayes.federation.horizontal.tally_station` does.
+    """
     return tally_station(station, request, NaiveBayes.from_dict)

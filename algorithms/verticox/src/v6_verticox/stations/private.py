@@ -1,4 +1,8 @@
-"""What a station does in each round of the private solver."""
+"""What a station does in each round of the private solver.
+
+**Assumes** that the helper, which deals, colludes with nobody, and that no two share holders do; what holds a central that sends them different openings:
+`binding`, `openings`.
+"""
 
 from __future__ import annotations
 
@@ -203,7 +207,8 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     """Return coefficient times mean, summed over the own columns, masked for the sum over the stations.
 
     **Reveals** to central the sum over all stations alone: the linear predictor at the mean; with missing="complete" that at the mean of the records
-    without a gap at the station of each column, and what the mean of the complete records adds.
+    without a gap at the station of each column, and what the mean of the complete records adds. **Assumes** that at least two stations
+    with features do not collude with central: of one alone it knows that one's sum.
     """
     if station.organization == request.plan.helper:
         return FinishReply(
@@ -225,17 +230,26 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
 
 @partial
 def partial_enter(station: Station, request: EnterRequest) -> EnterReply:
-    """See `enter`."""
+    """Send the private vector of a step, masked, to the outcome holder; the helper deals.
+
+    **Reveals** what `enter` does, and **Assumes** what the module says.
+    """
     return enter(station, request)
 
 
 @partial
 def partial_permute(station: Station, request: PermuteRequest) -> PermuteReply:
-    """See `permute`."""
+    """Sort the stations' masked vectors in the secret order of the event times. The outcome holder only.
+
+    **Reveals** what `permute` does, and **Assumes** what the module says.
+    """
     return permute(station, request)
 
 
 @partial
 def partial_stage(station: Station, request: StageRequest) -> StageReply:
-    """See `compute`."""
+    """Compute one stage of the private Newton step on shares.
+
+    **Reveals** what `compute` does, and **Assumes** what the module says.
+    """
     return compute(station, request)

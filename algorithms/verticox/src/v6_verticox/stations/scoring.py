@@ -40,7 +40,7 @@ Vector = npt.NDArray[np.float64]
 def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
     """Say which of the model's columns are here; keep the common order.
 
-    **Reveals** to central which columns are here and the number of common records.
+    **Reveals** to central which columns are here and the number of common records. **Assumes** nothing beyond what the matching of the records did.
     """
     question = request.question
     present = set(station.columns)
@@ -81,7 +81,7 @@ def partial_score(station: Station, request: ScoreRequest) -> RecordsReply:
     **Reveals** to the receiver (without one: to central) the total linear predictor of every record, with one scorer that station's own; to
     central the identifiers, where they are asked for. By a model of complete records a record with a gap at some station has no predictor, and who gets
     the sum sees which these are. Every scorer must allow predictions. Central chooses no coefficients: they are those of the model
-    that the manifest names.
+    that the manifest names. **Assumes** that who gets the sum does not pool it with all scorers but one.
     """
     check_claimed(station, request.model)
     if station.organization not in request.scorers:
@@ -178,6 +178,7 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     """Compare predictions with outcomes, or read the baseline hazard. The outcome holder only.
 
     **Reveals** to central: aggregates over all records, or all complete ones, groups of at least `minimum_count` of them.
+    **Assumes** what `partial_score` does.
     """
     station.require_private(False)
     question = request.question

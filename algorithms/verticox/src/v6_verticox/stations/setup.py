@@ -38,6 +38,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
 
     **Reveals** to central: which features (of a formula: columns and terms) are here and their categories, each scale as a power of two,
     of heavy tails how far they reach (`tails.reach`, two coarse moments a column), and from the outcome holder what `outcome.describe` says.
+    **Assumes** nothing beyond what the matching of the records did.
     """
     question = request.question
     here = set(station.columns)

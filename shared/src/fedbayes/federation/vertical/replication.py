@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...mpc import alignment, replicated
+from ...mpc.prg import KEY_BYTES
 from ...mpc.subset_shares import Table
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
@@ -20,7 +21,6 @@ from .messages import Delivery, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
 from .workspace import DTYPES, OPENED, Matrix, Workspace, factor
 
-KEY_BYTES = 32  # of a share's key
 ABSENT = bytes(KEY_BYTES)
 PAIR = "alignment"
 """Purpose of the key under which two stations put their identifiers."""
