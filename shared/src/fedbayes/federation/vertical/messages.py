@@ -10,7 +10,6 @@ import numpy as np
 
 from ...dp.neighbors import OF_RECORDS
 from ...mpc.replicated import COMPUTING
-from ..arrays import check_array
 from ..codec import Message
 from ..contrasts import Contrasts
 from ..gate import Exact, Public, Sealed, Share
@@ -246,21 +245,6 @@ class ExtendReply(Message):
     factors: Public[list[FactorInfo]]
     described: Exact[dict[str, Any]] | None
     parcel: Opened | None
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedFactors(Message):
-    """A score of every record: a sum over factors of (joint indicator) times (weights), int64 matrices (states, classes), one a factor."""
-
-    names: list[str]
-    weights: list[np.ndarray]
-
-    def __post_init__(self) -> None:
-        """Check that factors and weights belong together."""
-        if not self.names or len(self.names) != len(self.weights):
-            raise ValueError("every factor needs its weights")
-        for weights in self.weights:
-            check_array("weights", weights, (None, self.weights[0].shape[-1]), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
