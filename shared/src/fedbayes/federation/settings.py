@@ -60,7 +60,7 @@ def _check(station: Station, preflight: Preflight) -> None:
     station.check_columns(list(preflight.columns))
     if preflight.everywhere:
         station.check_names(list(preflight.columns))
-    station.check_budget(preflight.epsilon, preflight.delta, preflight.queries)
+    station.policy.check_budget(preflight.epsilon, preflight.delta, preflight.queries)
 
 
 @partial
