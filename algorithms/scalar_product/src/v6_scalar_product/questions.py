@@ -214,8 +214,8 @@ def answer(
             for step, level in zip(steps, levels, strict=True)
         ]
     noise = None if epsilon is None else Installment(epsilon)
-    found = engine.ask([tuple(level) for level in levels], ring, noise, honest_fraction, last=last)
-    return [table.reshape(-1) for table in found], {"plan": plan, "parties": len(engine.replies)}
+    tables = engine.ask([tuple(level) for level in levels], ring, noise, honest_fraction, last=last)
+    return [table.reshape(-1) for table in tables], {"plan": plan, "parties": len(engine.replies)}
 
 
 def noise_told(

@@ -68,8 +68,8 @@ def _report(holder: ShareHolder, step: int) -> AdmmReply:
         entries, _ = holder.sorter().seen_entries(holder.engine(LAST), LAST, total)
         holder.publish(LAST, entries)
         published = holder.seal_all(entries, f"published|{LAST}")
-    told = holder.station.exact([float(value) for value in coefficients], ANSWER, queries=0, summed=False)
-    return AdmmReply(None, told, published, None)
+    released = holder.station.exact([float(value) for value in coefficients], ANSWER, queries=0, summed=False)
+    return AdmmReply(None, released, published, None)
 
 
 def _own_step(station: Station, request: AdmmRequest | AuxiliaryRequest, sent: Vector) -> Vector:

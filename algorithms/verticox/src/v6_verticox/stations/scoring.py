@@ -55,8 +55,8 @@ def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
     places = rows_in_order(station, question, request.rows, request.order, rows)
     _check_gaps(station, question.missing == "complete", columns, places)
     station.keep("places", places=places, identifier=np.array(question.id_column or ""))
-    told = station.exact(len(places), ANSWER, queries=1 if named else 0, summed=False)
-    return LocateReply(station.public(features), station.public(outcome), told)
+    records = station.exact(len(places), ANSWER, queries=1 if named else 0, summed=False)
+    return LocateReply(station.public(features), station.public(outcome), records)
 
 
 def _check_gaps(station: Station, complete: bool, columns: list[str], places: npt.NDArray[np.intp]) -> None:
@@ -209,12 +209,12 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
 
 
 def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any]:
-    told = describe(outcome, limit)
+    described = describe(outcome, limit)
     hazard = evaluate_predictor(RiskSets.of(outcome.time, outcome.event, outcome.stratum), predictor)[2]
     return {
-        "strata": [told.strata_names[code] for code in told.edge_strata],
-        "time": told.edges,
-        "cumulative_hazard": [float(hazard[row]) for row in told.edge_rows],
+        "strata": [described.strata_names[code] for code in described.edge_strata],
+        "time": described.edges,
+        "cumulative_hazard": [float(hazard[row]) for row in described.edge_rows],
     }
 
 
@@ -255,13 +255,13 @@ def _calibrations(outcome: Survival, predicted: Vector, times: Vector, groups: i
     """Return calibration at every time, of the groups of the middle one; empty where one, or two times together, would tell of few records."""
     middle = len(times) // 2
     parts = measures.prediction_groups(predicted[:, middle], groups, RESOLUTION) if groups else []
-    told = measures.told_moments(*counted(outcome, parts, times), middle, limit) if parts else []
-    found = []
+    released_times = measures.told_moments(*counted(outcome, parts, times), middle, limit) if parts else []
+    calibrations = []
     for place, moment in enumerate(times.tolist()):
-        own = parts if place in told else []
+        own = parts if place in released_times else []
         shown = measures.calibrated(outcome.time, outcome.event, predicted[:, place], moment, own)
-        found.append({"time": moment, "groups": shown})
-    return found
+        calibrations.append({"time": moment, "groups": shown})
+    return calibrations
 
 
 def times_of(outcome: Survival, wanted: list[float] | None, limit: int) -> Vector:
