@@ -135,6 +135,6 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
     for entry in model.members:
         if entry.leader == station.organization:
             member = store.recalled(station, entry)
-            more, weight = model.ballot(member, model.posterior(member, records, rows))
-            added, behind = added + more, behind + weight
+            ballot, weight = model.ballot(member, model.posterior(member, records, rows))
+            added, behind = added + ballot, behind + weight
     return VotesReply(station.mask(station.exact(votes.encode(added, behind), "predictions", queries=rows)), {}, None)

@@ -52,8 +52,8 @@ def partial_columns(station: Station, request: ColumnsRequest) -> ColumnsReply:
     -----
     **Reveals** names of columns to central. **Assumes** nothing.
     """
-    wanted = request.columns
-    return ColumnsReply(station.public([name for name in station.columns if wanted is None or name in wanted]))
+    named = request.columns
+    return ColumnsReply(station.public([name for name in station.columns if named is None or name in named]))
 
 
 @partial
@@ -156,8 +156,8 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
         workspace = workspace_of(station, request.delivery.setup, request.delivery)
         for number, member in enumerate(model.members):
             if member.leader == station.organization:
-                more, weight = _vote(station, workspace, request, model, number)
-                added, behind = added + more, behind + weight
+                ballot, weight = _vote(station, workspace, request, model, number)
+                added, behind = added + ballot, behind + weight
         if request.identify == station.organization:
             identifiers = station.exact(
                 _identifiers(station, workspace, request.delivery), "identifiers", queries=0, summed=False
