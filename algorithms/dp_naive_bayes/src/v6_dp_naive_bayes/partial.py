@@ -79,6 +79,7 @@ def _queries(station: Station, plan: Plan, private: bool) -> list[Query]:
 def partial_evaluate(station: Station, request: EvaluateRequest) -> SumReply:
     """Score this station's rows.
 
-    **Reveals** and **Assumes** what `fedbayes.federation.horizontal.tally_station` does.
+    **Reveals** to central the sum of the tallies over the stations only (``local`` noise: the noisy tallies).
+    **Assumes** that at least two stations do not collude with central.
     """
     return tally_station(station, request, NaiveBayes.from_dict)

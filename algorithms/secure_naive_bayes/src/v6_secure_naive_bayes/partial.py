@@ -46,7 +46,9 @@ CHARGED = "numbers of tables that were charged when they were made"
 def partial_deal(station: Station, request: DealRequest) -> DealReply:
     """Deal a modulus and exponents; only at an organization without data.
 
-    **Reveals** and **Assumes** what `keying.deal` does.
+    **Reveals** to each station its own exponent, to the aggregator its own; the dealer knows all of them.
+    **Assumes** that the dealer sees no ciphertext and colludes with nobody: it must not run central or hold
+    data.
     """
     return deal(station, request)
 
@@ -286,6 +288,7 @@ def record_factors(kept: dict[str, npt.NDArray[Any]], codes: npt.NDArray[np.int3
 def partial_evaluate(station: Station, request: EvaluateRequest) -> SumReply:
     """Score a model on this station's rows.
 
-    **Reveals** and **Assumes** what `fedbayes.federation.horizontal.tally_station` does.
+    **Reveals** to central the sum of the tallies over the stations only (``local`` noise: the noisy tallies).
+    **Assumes** that at least two stations do not collude with central.
     """
     return tally_station(station, request, NaiveBayes.from_dict)
