@@ -8,7 +8,8 @@ from dataclasses import fields, make_dataclass
 from typing import Any
 
 from fedbayes.federation import central
-from fedbayes.federation.declare import REQUIRED, Arguments, argument, json_value
+from fedbayes.federation.declare import REQUIRED, Arguments, argument
+from fedbayes.federation.kinds import json_value
 
 ANYTHING = json_value("anything", lambda name, value: value)
 

@@ -18,8 +18,8 @@ from fedbayes.federation.channel import Channel
 from fedbayes.federation.errors import ArgumentError, DataProblem, PlacementError, PolicyError
 from fedbayes.federation.station import Station
 from v6_secure_naive_bayes import grading, lattice
+from v6_secure_naive_bayes.grading_messages import Plan
 from v6_secure_naive_bayes.lattice import Lattice
-from v6_secure_naive_bayes.messages import Plan
 
 ROWS = 400
 

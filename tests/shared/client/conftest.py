@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from fedbayes.federation import Federation, Masked, Message, Preflight, Relation, Station, central, disclosure_settings, partial
 from fedbayes.federation import partial_close, partial_open_channel, preflight, results
-from fedbayes.federation.declare import COLUMN, MODEL, ORGANIZATIONS, Arguments, argument
+from fedbayes.federation.declare import Arguments, argument
+from fedbayes.federation.kinds import COLUMN, MODEL, ORGANIZATIONS
 
 __all__ = ["broken", "echo", "disclosure_settings", "fit", "partial_close", "partial_open_channel", "partial_sum", "preflight", "slow"]
 

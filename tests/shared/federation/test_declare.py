@@ -13,14 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import store_files
-from fedbayes.federation import central, declare, signatures
-from fedbayes.federation.declare import PARTIES, TARGET, Arguments, argument, choice, number, unless, when, whole
+from fedbayes.federation import central, kinds, signatures
+from fedbayes.federation.declare import PARTIES, TARGET, Arguments, argument, unless, when
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.kinds import choice, number, whole
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group(Arguments):
-    organizations: list[Any] | None = argument(declare.ORGANIZATIONS, "Who takes part.", None, rank=PARTIES)
+    organizations: list[Any] | None = argument(kinds.ORGANIZATIONS, "Who takes part.", None, rank=PARTIES)
     noise: str = argument(choice(("whole", "shared", "none"), {"off": "none"}), "How noise is added.", "shared")
 
     def check_together(self) -> None:
@@ -39,7 +40,7 @@ class Fit(Group):
     steps: int = argument(whole(1, 9), "Steps.", 3, used_when=(when("scale"), when("noise", "shared", "whole")))
     stop: float = argument(number(low=0), "Stop.", 0.5, used_when=unless("scale"))
     other: int = argument(whole(0, 9), "Of another function.", 0, used_when=when("not_here"))
-    label: str = argument(declare.COLUMN, "Class column.", rank=TARGET, formerly=("target",))
+    label: str = argument(kinds.COLUMN, "Class column.", rank=TARGET, formerly=("target",))
 
 
 @central

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbayes.mpc import joye_libert, moduli
+from fedbayes.mpc import modular, moduli
 from fedbayes.mpc.joye_libert import (
     AGGREGATOR,
     AggregateBroken,
@@ -18,10 +18,10 @@ from fedbayes.mpc.joye_libert import (
     encrypt,
     encrypt_factor,
     hash_to_group,
-    power,
     product_limit,
     secret_key,
 )
+from fedbayes.mpc.modular import power
 from fedbayes.mpc.packing import Packing
 
 STATIONS = (1, 2, 5)
@@ -121,7 +121,7 @@ def test_factors_are_positive_and_fit(value):
 def test_plain_integers_and_gmpy2_agree(monkeypatch):
     arguments = [(3, 10**40, modulus().value), (5, -(10**40), modulus().value), (7, 0, modulus().value)]
     fast = [power(*one) for one in arguments]
-    monkeypatch.setattr(joye_libert, "_fast_arithmetic", lambda: None)
+    monkeypatch.setattr(modular, "_fast_arithmetic", lambda: None)
     assert [power(*one) for one in arguments] == fast
 
 

@@ -9,24 +9,20 @@ from typing import Any, ClassVar
 from fedbayes.bayes.graph import Edges
 from fedbayes.bayes.scores import SCORES
 from fedbayes.federation import arguments
-from fedbayes.federation.declare import (
+from fedbayes.federation.declare import PARTIES, TARGET, argument, unless, when
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.kinds import (
     COLUMN,
     COLUMNS,
     FLAG,
     MODEL,
     ONCE_PUBLISHED,
     ORGANIZATION,
-    PARTIES,
-    TARGET,
-    argument,
     choice,
     json_value,
     number,
-    unless,
-    when,
     whole,
 )
-from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.declared import (

@@ -267,9 +267,9 @@ class Ensemble:
         """Return log P(class | record), (rows, classes), from each member's; `present`: the records that each has (default: all)."""
         added, behind = np.zeros(posteriors[0].shape), np.zeros(posteriors[0].shape)
         for number, (member, posterior) in enumerate(zip(self.members, posteriors, strict=True)):
-            more, weight = self.ballot(member, posterior)
+            ballot, weight = self.ballot(member, posterior)
             here = np.ones(len(posterior), dtype=np.bool_) if present is None else present[number]
-            added, behind = added + more * here[:, None], behind + weight * here[:, None]
+            added, behind = added + ballot * here[:, None], behind + weight * here[:, None]
         return votes.combine(added, behind, self.vote)
 
 

@@ -61,6 +61,7 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
     -----
     **Reveals** to central the sums over the records of all stations. Predictions that fewer records of this station have than it
     lets be counted are those of a group, so that no network that was made for it singles out one record.
+    **Assumes** that at least two stations do not collude with central.
     """
     station.require_private(False)
     check_claimed(station, request.model)
@@ -84,7 +85,8 @@ def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
     Notes
     -----
     **Reveals** to central, for each member, the sums over all stations but the member's own. A station that lies here
-    moves them by its own share of the rows.
+    moves them by its own share of the rows. **Assumes** that at least two stations do not collude with central, which then knows them for a member
+    of one of these two from the other one alone, and that most labelled rows lie at stations that count honestly.
     """
     station.require_private(False)
     model = Ensemble.read(request.model)
@@ -100,6 +102,7 @@ def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply
     Notes
     -----
     **Reveals** them to central, with the identifiers if a column is named; the node must allow predictions.
+    **Assumes** nothing: no other station has a part in them.
     """
     check_claimed(station, request.model)
     model = Ensemble.read(request.model)
@@ -120,6 +123,7 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
     Notes
     -----
     **Reveals** the records to this station, the sum of the votes over all stations to central.
+    **Assumes** that at least two stations do not collude with central.
     """
     station.require_predictions()
     check_claimed(station, request.model)
@@ -131,6 +135,6 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
     for entry in model.members:
         if entry.leader == station.organization:
             member = store.recalled(station, entry)
-            more, weight = model.ballot(member, model.posterior(member, records, rows))
-            added, behind = added + more, behind + weight
+            ballot, weight = model.ballot(member, model.posterior(member, records, rows))
+            added, behind = added + ballot, behind + weight
     return VotesReply(station.mask(station.exact(votes.encode(added, behind), "predictions", queries=rows)), {}, None)

@@ -9,7 +9,8 @@ import numpy as np
 
 from fedbayes.federation import Message
 from fedbayes.federation.gate import Exact, Masked, Public, Sealed
-from fedbayes.federation.vertical.messages import Delivery, Setup, WeightedFactors
+from fedbayes.federation.vertical.messages import Delivery, Setup
+from fedbayes.federation.vertical.record_shares import WeightedFactors
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,15 +179,15 @@ def _at_once(
     learning: Learning, label: str, parts: Sequence[Sequence[str]], variables: Mapping[str, Variable]
 ) -> list[tuple[str, ...]]:
     """Return the tables of the first batch: the pairs that the order needs, and the one family that a part of two columns can end with."""
-    wanted: list[tuple[str, ...]] = []
+    questions: list[tuple[str, ...]] = []
     for number, part in enumerate(parts):
         cells = math.prod(len(variables[column].states) + 1 for column in (label, *part))
         if len(part) == 2 <= learning.max_parents and cells <= MOST_CELLS_AT_ONCE:
-            wanted.append(tuple(marked(number, column) for column in (label, *part)))
+            questions.append(tuple(marked(number, column) for column in (label, *part)))
         if learning.order == "information":
             for position, column in enumerate(part):
-                wanted += [(marked(number, column), marked(number, other)) for other in (label, *part[:position])]
-    return wanted
+                questions += [(marked(number, column), marked(number, other)) for other in (label, *part[:position])]
+    return questions
 
 
 def ordered(learning: Learning, label: str, parts: Sequence[Sequence[str]], cache: TableCache) -> list[str]:

@@ -50,10 +50,10 @@ def partial_columns(station: Station, request: ColumnsRequest) -> ColumnsReply:
 
     Notes
     -----
-    **Reveals** names of columns to central.
+    **Reveals** names of columns to central. **Assumes** nothing.
     """
-    wanted = request.columns
-    return ColumnsReply(station.public([name for name in station.columns if wanted is None or name in wanted]))
+    named = request.columns
+    return ColumnsReply(station.public([name for name in station.columns if named is None or name in named]))
 
 
 @partial
@@ -63,7 +63,7 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     Notes
     -----
     **Reveals** the network to central (unless `secret`: then it stays in the node's ledger folder), the classes that
-    occur here and the number of labelled rows.
+    occur here and the number of labelled rows. **Assumes** nothing: the other stations have no part in it.
     """
     station.require_private(False)
     own = [c for c in request.columns if c in station.columns and c != request.label]
@@ -156,8 +156,8 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
         workspace = workspace_of(station, request.delivery.setup, request.delivery)
         for number, member in enumerate(model.members):
             if member.leader == station.organization:
-                more, weight = _vote(station, workspace, request, model, number)
-                added, behind = added + more, behind + weight
+                ballot, weight = _vote(station, workspace, request, model, number)
+                added, behind = added + ballot, behind + weight
         if request.identify == station.organization:
             identifiers = station.exact(
                 _identifiers(station, workspace, request.delivery), "identifiers", queries=0, summed=False
@@ -231,7 +231,8 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
     Notes
     -----
     **Reveals** to this station the combined class probabilities of the records; to central sums over records only
-    (over all holders of the label, where there are several).
+    (over all holders of the label, where there are several). **Assumes** what `partial_votes` does and, where there are
+    several holders, that at least two of the organizations asked do not collude with central.
     """
     vector = np.zeros(tallies.width(len(request.classes)), dtype=np.int64)
     if station.organization in request.setup.stations:
@@ -265,7 +266,7 @@ def partial_predicted(station: Station, request: PredictedRequest) -> ExtendRepl
     Notes
     -----
     **Reveals** uniform openings to the stations. What central asks of these columns are tables with the label: how
-    often each member is right, not on whom.
+    often each member is right, not on whom. **Assumes** what the openings of columns do (`vertical.partials.partial_submit`).
     """
     station.require_private(False)
     workspace = workspace_of(station, request.delivery.setup, request.delivery)

@@ -104,8 +104,8 @@ def columns_of(federation: Federation, asked: Fit, parties: Parties) -> dict[int
     ArgumentError
         The label or a feature is at no station.
     """
-    wanted = None if asked.features is None else [*asked.features, asked.label]
-    replies = federation.round("partial_columns", ColumnsRequest(wanted), parties.stations, ColumnsReply)
+    named = None if asked.features is None else [*asked.features, asked.label]
+    replies = federation.round("partial_columns", ColumnsRequest(named), parties.stations, ColumnsReply)
     per_member = {
         member: [c for c in reply.columns.value if c != asked.identifier] for member, reply in replies.items()
     }
@@ -163,11 +163,11 @@ def secure_members(
     groups = groups_of(federation, asked.members, parties.stations)
     if voters is not None:
         groups = {name: group for name, group in groups.items() if set(group) <= set(voters)}
-    wanted = list(asked.features or ()) if columns is None else _all(asked, groups, columns)
-    if not wanted:
+    names = list(asked.features or ()) if columns is None else _all(asked, groups, columns)
+    if not names:
         raise ArgumentError("a vote needs at least one member; features must hold columns of at least one station")
-    tables = _open_tables(federation, asked, parties, wanted)
-    owned = _owned(tables, wanted) if columns is None else columns
+    tables = _open_tables(federation, asked, parties, names)
+    owned = _owned(tables, names) if columns is None else columns
     chosen = {name: {at: _own(asked, owned.get(at, ())) for at in group} for name, group in groups.items()}
     chosen = {name: {at: own for at, own in places.items() if own} for name, places in chosen.items()}
     chosen = {name: places for name, places in chosen.items() if places}

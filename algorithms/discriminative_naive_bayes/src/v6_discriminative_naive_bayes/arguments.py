@@ -6,22 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fedbayes.federation.declare import (
-    EPSILON,
-    FLAG,
-    ONCE_PUBLISHED,
-    TARGET,
-    argument,
-    choice,
-    number,
-    unless,
-    when,
-    whole,
-)
+from fedbayes.federation.declare import TARGET, argument, unless, when
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Budget, Columns, CountNoise, Members, Scoring, Target, Units, check_bins
 from fedbayes.federation.horizontal.columns import REFUSALS
 from fedbayes.federation.horizontal.declared import BINS, OUTSIDE, honest_fraction, neighbors
+from fedbayes.federation.kinds import EPSILON, FLAG, ONCE_PUBLISHED, choice, number, whole
 from fedbayes.federation.signatures import Store
 
 from . import plan

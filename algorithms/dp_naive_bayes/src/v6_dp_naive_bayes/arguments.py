@@ -8,17 +8,7 @@ from typing import Any, ClassVar
 from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Preflight
-from fedbayes.federation.declare import (
-    MODEL,
-    ONCE_PUBLISHED,
-    TARGET,
-    Arguments,
-    argument,
-    choice,
-    number,
-    unless,
-    whole,
-)
+from fedbayes.federation.declare import TARGET, Arguments, argument, unless
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import (
     Budget,
@@ -35,6 +25,7 @@ from fedbayes.federation.horizontal import (
     preflight,
 )
 from fedbayes.federation.horizontal.declared import BINS
+from fedbayes.federation.kinds import MODEL, ONCE_PUBLISHED, choice, number, whole
 from fedbayes.federation.signatures import Store
 
 from . import binning

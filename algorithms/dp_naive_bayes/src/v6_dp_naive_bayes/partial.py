@@ -45,7 +45,8 @@ def partial_gossip(station: Station, request: GossipRequest) -> GossipReply:
     Notes
     -----
     **Reveals** to one peer a step the sum of statistics that carry whole local noise each; to central a digest,
-    and at the end, from one station, the total.
+    and at the end, from one station, the total. **Assumes** nothing about the others' noise, each has its own; that peers
+    add up what they were sent.
     """
     before = f"gossip-{request.step - 1}"
     noise = request.plan.noise
@@ -76,5 +77,9 @@ def _queries(station: Station, plan: Plan, private: bool) -> list[Query]:
 
 @partial
 def partial_evaluate(station: Station, request: EvaluateRequest) -> SumReply:
-    """Score this station's rows; see ``fedbayes.federation.horizontal.tally_station``."""
+    """Score this station's rows.
+
+    **Reveals** to central the sum of the tallies over the stations only (``local`` noise: the noisy tallies).
+    **Assumes** that at least two stations do not collude with central.
+    """
     return tally_station(station, request, NaiveBayes.from_dict)

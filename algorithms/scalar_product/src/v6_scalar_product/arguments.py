@@ -8,19 +8,9 @@ from typing import Any, ClassVar
 
 from fedbayes.dp.promise import LEAST_EPSILON
 from fedbayes.dp.shares import HONEST_FRACTION
-from fedbayes.federation.declare import (
-    COLUMN,
-    COLUMNS,
-    FLAG,
-    TARGET,
-    Arguments,
-    argument,
-    choice,
-    json_value,
-    number,
-    when,
-)
+from fedbayes.federation.declare import TARGET, Arguments, argument, when
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.kinds import COLUMN, COLUMNS, FLAG, choice, json_value, number
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import BINS, BINS_WORDS, DOMAIN, DOMAIN_WORDS, Matched, neighbors
 from fedbayes.federation.vertical.factor_info import Condition

@@ -52,16 +52,16 @@ def count(federation: Federation, asked: Count) -> dict[str, Any]:
         check_chain(engine)
     exact = not promise.covers(epsilon)
     (counts,), extra = answer(engine, epsilon, asked.honest_fraction, exact, last=not thesis)
-    found = int(counts[0])
+    matching = int(counts[0])
     noise = noise_told(federation, engine.setup, list(counts[:, None]), epsilon, asked.honest_fraction)
     if exact:
-        found = guarded_count(counts, engine.rows, engine.minimum_count)
+        matching = guarded_count(counts, engine.rows, engine.minimum_count)
     if thesis:
-        found, extra = chain_count(federation, engine, list(tests))
+        matching, extra = chain_count(federation, engine, list(tests))
     return federation.result(
-        count=found,
+        count=matching,
         records=engine.rows,
-        model={"count": found, "records": engine.rows},
+        model={"count": matching, "records": engine.rows},
         privacy=ask_privacy(epsilon)(engine.setup, len(counts)),
         diagnostics={"protocol": asked.protocol, **noise, **extra},
     )
@@ -95,14 +95,14 @@ def contingency(federation: Federation, asked: Contingency) -> dict[str, Any]:
             f"{hidden} of {counts.size} cells are hidden: small counts could be worked out from the others; "
             "take fewer columns, or fewer states or bins, or give an epsilon"
         )
-    found = axes(states)
+    described_axes = axes(states)
     related = association(counts, states) if len(names) == 2 and epsilon is None and not hidden else None
     return federation.result(
-        axes=found,
+        axes=described_axes,
         counts=shown,
         records=tables.rows,
         association=related,
-        model={"axes": found, "counts": shown, "records": tables.rows, "association": related},
+        model={"axes": described_axes, "counts": shown, "records": tables.rows, "association": related},
         privacy=ask_privacy(epsilon)(tables.engine.setup, tables.sensitivity([names])),
         diagnostics={"hidden_cells": hidden, **noise},
     )

@@ -66,7 +66,7 @@ def protocols(owners: Sequence[int], helper: int) -> dict[str, Protocol]:
     A sub-protocol is served by one of the idle parties, never one that serves a run around it (section 2.3.2).
     """
     outermost = Protocol("", tuple(owners), tuple(range(len(owners))), (), helper, 1, "")
-    found = {"": outermost}
+    runs = {"": outermost}
     waiting: list[tuple[Protocol, tuple[int, ...]]] = [(outermost, (helper,))]
     while waiting:
         parent, servers = waiting.pop()
@@ -74,9 +74,9 @@ def protocols(owners: Sequence[int], helper: int) -> dict[str, Protocol]:
         for size in range(2, len(parent.owners)):
             for masked in combinations(places, size):
                 child = _child(parent, masked, servers, (*owners, helper))
-                found[child.path] = child
+                runs[child.path] = child
                 waiting.append((child, (*servers, child.server)))
-    return found
+    return runs
 
 
 def _child(parent: Protocol, masked: tuple[int, ...], servers: tuple[int, ...], everyone: Sequence[int]) -> Protocol:

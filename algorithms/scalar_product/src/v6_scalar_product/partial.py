@@ -6,11 +6,12 @@ import numpy as np
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.once import asked_once
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.factor_info import Wanted
 from fedbayes.federation.vertical.messages import Delivery
 from fedbayes.federation.vertical.opening import Encoder
-from fedbayes.federation.vertical.workspace import Workspace
+from fedbayes.federation.vertical.workspace import OPENED, Workspace
 from fedbayes.mpc.prg import expand
 
 from .chain import Protocol, Vector, protocols, term
@@ -103,7 +104,7 @@ def partial_chain_open(station: Station, request: ChainOpenRequest) -> SealedRep
     """
     setup = request.delivery.setup
     workspace = Workspace(station, setup)
-    workspace.claim("published protocol")
+    asked_once(station, PURPOSE, station.round_name, OPENED)
     if not setup.guarded:
         raise MessageError("the columns were not opened for exact counts; the job stops")
     workspace.receive(request.delivery)

@@ -6,24 +6,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fedbayes.dp.shares import HONEST_FRACTION
-from fedbayes.federation.declare import (
+from fedbayes.federation.declare import TARGET, Arguments, argument, when
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import ROW, Binned, Members, PlacedScores, Scoring, Target, Unit, check_unit
+from fedbayes.federation.horizontal.declared import DOMAIN, honest_fraction, most_rows
+from fedbayes.federation.kinds import (
     COLUMN,
     EPSILON,
     FLAG,
     ONCE_PUBLISHED,
     ORGANIZATION,
-    TARGET,
-    Arguments,
-    argument,
     choice,
     json_value,
     number,
-    when,
     whole,
 )
-from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import ROW, Binned, Members, PlacedScores, Scoring, Target, Unit, check_unit
-from fedbayes.federation.horizontal.declared import DOMAIN, honest_fraction, most_rows
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical import check_alignment
 

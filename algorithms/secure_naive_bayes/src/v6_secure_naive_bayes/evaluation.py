@@ -16,8 +16,9 @@ from fedbayes.federation.horizontal import SumReply, load_model
 
 from .arguments import Evaluate
 from .grading import HIGH, LEAST_STATIONS, SCORE_BINS, loss_bits, tally_size
+from .grading_messages import GradesRequest, Plan, ScoresReply, ScoresRequest
 from .lattice import Lattice
-from .messages import FeaturesReply, FeaturesRequest, GradesRequest, Plan, ScoresReply, ScoresRequest
+from .messages import FeaturesReply, FeaturesRequest
 from .vertical import owners_of
 
 

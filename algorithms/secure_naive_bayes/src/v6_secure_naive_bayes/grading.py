@@ -30,8 +30,8 @@ from fedbayes.mpc.point_functions import PointKeys, deal_points, histogram
 from fedbayes.mpc.prg import expand
 from fedbayes.randomness import uniform_bits
 
+from .grading_messages import GradesRequest, Plan, ScoresReply, ScoresRequest
 from .lattice import Lattice
-from .messages import GradesRequest, Plan, ScoresReply, ScoresRequest
 
 LEAST_STATIONS = 3  # two counters and one more: of two each could subtract its own score
 SCORE_BINS = 64  # as many as noisy scores have (`federation.horizontal`)

@@ -169,14 +169,7 @@ def _imported(value: int, bits: int) -> Modulus:
 
 
 def deal(station: Station, request: DealRequest) -> DealReply:
-    """Make a modulus, forget its factors, and deal exponents that add up to zero.
-
-    Notes
-    -----
-    **Reveals** to each station its own exponent, to the aggregator its own; the dealer knows all of them.
-    **Assumes** that the dealer sees no ciphertext and colludes with nobody: it must not run central or hold
-    data.
-    """
+    """Make a modulus, forget its factors, and deal exponents that add up to zero: the answer of `partial_deal`."""
     if station.has_data or station.organization in (station.aggregator, *request.stations):
         raise PlacementError("the dealer of keys must be neither a station nor the organization that runs central")
     modulus = generate_modulus(request.bits)

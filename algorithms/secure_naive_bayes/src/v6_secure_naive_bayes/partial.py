@@ -44,7 +44,12 @@ CHARGED = "numbers of tables that were charged when they were made"
 
 @partial
 def partial_deal(station: Station, request: DealRequest) -> DealReply:
-    """Deal a modulus and exponents; only at an organization without data; see `keying.deal`."""
+    """Deal a modulus and exponents; only at an organization without data.
+
+    **Reveals** to each station its own exponent, to the aggregator its own; the dealer knows all of them.
+    **Assumes** that the dealer sees no ciphertext and colludes with nobody: it must not run central or hold
+    data.
+    """
     return deal(station, request)
 
 
@@ -156,7 +161,7 @@ def partial_features(station: Station, request: FeaturesRequest) -> FeaturesRepl
 
     Notes
     -----
-    **Reveals** that to central, and for an evaluation the number of rows.
+    **Reveals** that to central, and for an evaluation the number of rows. **Assumes** nothing.
     """
     held = set(station.columns)
     names = [name for name in request.names if name in held]
@@ -281,5 +286,9 @@ def record_factors(kept: dict[str, npt.NDArray[Any]], codes: npt.NDArray[np.int3
 
 @partial
 def partial_evaluate(station: Station, request: EvaluateRequest) -> SumReply:
-    """Score a model on this station's rows; see `fedbayes.federation.horizontal`."""
+    """Score a model on this station's rows.
+
+    **Reveals** to central the sum of the tallies over the stations only (``local`` noise: the noisy tallies).
+    **Assumes** that at least two stations do not collude with central.
+    """
     return tally_station(station, request, NaiveBayes.from_dict)

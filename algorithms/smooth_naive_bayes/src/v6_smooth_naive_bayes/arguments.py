@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from fedbayes.dp.heavy_tails import NOISES
 from fedbayes.dp.neighbors import NEIGHBORS
-from fedbayes.federation.declare import EPSILON, ONCE_PUBLISHED, TARGET, argument, choice, number, unless, when
+from fedbayes.federation.declare import TARGET, argument, unless, when
 from fedbayes.federation.horizontal import Members, PlacedScores, Scoring, Target, Units
+from fedbayes.federation.kinds import EPSILON, ONCE_PUBLISHED, choice, number
 from fedbayes.federation.signatures import Store
 
 from .messages import SENSITIVITIES, Settings

@@ -9,20 +9,9 @@ from typing import Any, ClassVar
 from fedbayes.bayes.graph import Edges, parents_of_edges
 from fedbayes.bayes.scores import SCORES
 from fedbayes.bayes.structure import SearchSpace, predecessors
-from fedbayes.federation.declare import (
-    COLUMN,
-    EPSILON,
-    TARGET,
-    argument,
-    choice,
-    columns,
-    json_value,
-    number,
-    unless,
-    when,
-    whole,
-)
+from fedbayes.federation.declare import TARGET, argument, unless, when
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.kinds import COLUMN, EPSILON, choice, columns, json_value, number, whole
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import (
     DOMAIN,

@@ -6,19 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fedbayes.federation.declare import (
-    COLUMN,
-    EPSILON,
-    MODEL,
-    ORGANIZATION,
-    PARTIES,
-    TARGET,
-    Arguments,
-    argument,
-    choice,
-    whole,
-)
+from fedbayes.federation.declare import PARTIES, TARGET, Arguments, argument
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.kinds import COLUMN, EPSILON, MODEL, ORGANIZATION, choice, whole
 from fedbayes.federation.vertical.declared import (
     Helped,
     Split,

@@ -133,7 +133,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
 
     Notes
     -----
-    **Reveals** to this station the class probabilities of the common records; to central sums over records only.
+    **Reveals** to this station the class probabilities of the common records; to central sums over records only. **Assumes** what `partial_scores` does.
     """
     station.require_predictions()
     workspace = workspace_of(station, request.setup)

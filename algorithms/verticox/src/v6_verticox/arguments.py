@@ -10,21 +10,9 @@ from typing import Any, ClassVar
 from fedbayes.bayes.encoding import SchemaError
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Terms
-from fedbayes.federation.declare import (
-    COLUMN,
-    COLUMNS,
-    ORGANIZATION,
-    PARTIES,
-    TARGET,
-    Kind,
-    argument,
-    choice,
-    number,
-    unless,
-    when,
-    whole,
-)
+from fedbayes.federation.declare import PARTIES, TARGET, argument, unless, when
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.kinds import COLUMN, COLUMNS, ORGANIZATION, Kind, choice, number, whole
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import DEALER_WORDS, Dealt
 

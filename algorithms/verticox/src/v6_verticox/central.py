@@ -116,19 +116,24 @@ def asked_by_rows(federation: Federation, asked: Fit) -> Question:
 
 def features_by_rows(federation: Federation, asked: Fit) -> tuple[Schema, dict[str, str], str]:
     """Return the domains of the features, the categories that are left out, and the formula, "" without one."""
-    told = (federation.dictionary or {}).get("columns", {})
-    domain, names, wanted = Schema.from_domain(asked.domain), asked.columns, {}
+    dictionary_columns = (federation.dictionary or {}).get("columns", {})
+    domain, names, formula_references = Schema.from_domain(asked.domain), asked.columns, {}
     terms = None
     if asked.formula is not None:
-        terms = checked_terms("formula", asked.formula, {**domain.to_domain(), **told})
+        terms = checked_terms("formula", asked.formula, {**domain.to_domain(), **dictionary_columns})
         names = list(dict.fromkeys(entry_of(factor) for factor in terms.factors.values()))
-        wanted = {factor.columns[0]: factor.reference for factor in terms.factors.values() if factor.reference}
+        formula_references = {
+            factor.columns[0]: factor.reference for factor in terms.factors.values() if factor.reference
+        }
     schema = domain.select(names)
     factors = [column for column in schema if column.is_categorical]
     if any(len(column.keys) < 2 for column in factors):
         raise ArgumentError("domain: a feature needs two categories or more")
     references = {
-        one.name: reference_of(one, wanted.get(one.name) or told.get(one.name, {}).get("reference")) for one in factors
+        one.name: reference_of(
+            one, formula_references.get(one.name) or dictionary_columns.get(one.name, {}).get("reference")
+        )
+        for one in factors
     }
     width = sum(max(len(column.categories or ()) - 1, 1) for column in schema)
     if terms is not None:
@@ -136,8 +141,8 @@ def features_by_rows(federation: Federation, asked: Fit) -> tuple[Schema, dict[s
         design.check()
         width = len(design.labels)
     if width > MOST_COLUMNS:
-        what = "features: categories" if terms is None else "formula: its terms"
-        raise ArgumentError(f"{what} make more than {MOST_COLUMNS} design columns; give fewer")
+        argument = "features: categories" if terms is None else "formula: its terms"
+        raise ArgumentError(f"{argument} make more than {MOST_COLUMNS} design columns; give fewer")
     return schema, references, "" if terms is None else terms.text
 
 

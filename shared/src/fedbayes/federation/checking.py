@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .arguments import check_mapping
-from .declare import NAME, Arguments, argument, json_value
+from .declare import Arguments, argument
 from .decorators import central
 from .errors import ArgumentError
+from .kinds import NAME, json_value
 from .opening import Checked
 from .results import not_private
 from .rounds import Federation

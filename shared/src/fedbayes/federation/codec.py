@@ -25,19 +25,7 @@ import numpy as np
 
 from .errors import MessageError
 
-DTYPES = (
-    "bool",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-    "float32",
-    "float64",
-)
+DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 MOST_BYTES = 2**31  # of one array: below the server's limit on a result
 LARGEST_WHOLE = 2**127  # numbers of the widest ring, Z/2^128, signed
 DEEPEST = 60  # nested messages and lists; far below Python's recursion limit

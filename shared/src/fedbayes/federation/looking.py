@@ -12,7 +12,7 @@ from ..bayes import profile
 from ..bayes.counting import DEFAULT_BINS, bins_of
 from ..bayes.schema import Column, Schema
 from .codec import Message
-from .declare import COLUMNS, TARGET, argument
+from .declare import TARGET, argument
 from .decorators import central, partial
 from .errors import ArgumentError, DataProblem, MessageError, ThresholdError
 from .gate import Exact, Masked, Public
@@ -23,6 +23,7 @@ from .horizontal.declared import BINS, DOMAIN, Budget, Members, Units
 from .horizontal.noise import CountNoise, Query
 from .horizontal.releasing import release
 from .horizontal.units import ROW, Unit
+from .kinds import COLUMNS
 from .results import not_private
 from .rounds import Federation
 from .shown import Shown

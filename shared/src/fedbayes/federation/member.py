@@ -1,24 +1,29 @@
-"""One member of a job, station or helper, during one round: who it is, and what it remembers of the job."""
+"""One member of a job, station or helper, during one round: who it is, its channel to the others, and what it remembers of the job."""
 
 from __future__ import annotations
 
+import copy
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..mpc.relay import SigningPair
+from .channel import Channel
 from .envelope import Request
-from .errors import MessageError
-from .gate import Gate
+from .errors import MessageError, ThresholdError, too_few
+from .gate import Broadcast, Gate, Sealed
 from .manifest import Manifest
 from .memory import Memory
 from .peers import lasting_keys
 from .policy import Policy
 
+M = TypeVar("M", bound="Member")
+
 
 class Member:
-    """One organization that takes part, during one round. `TableReader` adds its table; `Station` adds limits, sealed messages and what may leave.
+    """One organization that takes part, during one round. `TableReader` adds its table; `Station` adds limits and what may leave.
 
     Attributes
     ----------
@@ -56,6 +61,43 @@ class Member:
     def identity(self) -> SigningPair | None:
         """The node's lasting key pair, if it has a folder database."""
         return lasting_keys(self.policy)
+
+    # -- the other members -----------------------------------------------------------------------------------------------
+
+    def require_members(self) -> Manifest:
+        """Return the job's manifest; raise `MessageError` if there is none yet, `ThresholdError` if it has fewer members than the node demands."""
+        if self.manifest is None:
+            raise MessageError("the channel is not open; central must call open_channel first")
+        if len(self.manifest.members) < self.policy.minimum_organizations:
+            raise ThresholdError(too_few("this node", self.policy.minimum_organizations))
+        return self.manifest
+
+    @cached_property
+    def channel(self) -> Channel:
+        """Keys and masks shared with the other members; `MessageError` before the channel is open."""
+        if self.manifest is None:
+            raise MessageError("the channel is not open; central must call open_channel first")
+        return Channel(self.organization, self.memory.keys(), self.manifest, self.round_name, self.policy)
+
+    def unseal(self, sender: int, sealed: Sealed, topic: str) -> bytes:
+        """Return what `sender` sealed for this station; `MessageError` if it was changed, or sealed for another job, topic or receiver."""
+        return self.channel.unseal(sender, sealed.content, topic)
+
+    def open_broadcast(self, sender: int, sent: Broadcast, topic: str) -> bytes:
+        """Return what `sender` broadcast; `MessageError` if it was changed, or is for another job, topic or station."""
+        if self.organization not in sent.keys:
+            raise MessageError("a broadcast of the request is not for this station; the job stops")
+        return self.channel.open_broadcast(sender, sent.content, sent.keys[self.organization], topic)
+
+    def part(self: M, name: str) -> M:
+        """Return this member for one named part of the job, such as a fold of cross-validation.
+
+        A part has keys, seals and kept arrays of its own; gate and debits are shared.
+        """
+        part = copy.copy(self)
+        part.session, part._part = f"{self.session}|{name}", f"{self._part}{name}|"
+        part.channel = self.channel.part(name)
+        return part
 
     # -- the job's memory ------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..dp.promise import budget_delta, excess
-from .errors import PolicyError
+from .errors import BudgetError, PolicyError
 from .limit_kinds import AMOUNT, COUNT, DECIMAL, FLAG, LIST, MAPPING, NAME, SEPARATOR, Kind, limit
 from .node_databases import RECORD, folder_database
 
@@ -225,6 +225,20 @@ class Policy:
             days=self.budget_days,
             queries=self.maximum_queries,
         )
+
+    def check_budget(self, epsilon: float, delta: float, queries: int) -> None:
+        """Raise `BudgetError` if the ledger has less than this left; nothing is debited."""
+        ledger = self.open_ledger()
+        if ledger is None:
+            return
+        from ..dp.ledger import LedgerExhausted
+
+        try:
+            refusal = ledger.affords(epsilon, delta, queries)
+        except LedgerExhausted as error:
+            refusal = str(error)
+        if refusal is not None:
+            raise BudgetError(refusal)
 
     def to_dict(self) -> dict[str, Any]:
         """Return every limit as JSON; fingerprints and column names are limits too, so they are listed."""

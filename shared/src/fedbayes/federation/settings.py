@@ -60,14 +60,14 @@ def _check(station: Station, preflight: Preflight) -> None:
     station.check_columns(list(preflight.columns))
     if preflight.everywhere:
         station.check_names(list(preflight.columns))
-    station.check_budget(preflight.epsilon, preflight.delta, preflight.queries)
+    station.policy.check_budget(preflight.epsilon, preflight.delta, preflight.queries)
 
 
 @partial
 def partial_close(station: Station, request: Empty) -> Empty:
     """End the job at this station: its keys and kept arrays are removed.
 
-    **Reveals** nothing.
+    **Reveals** nothing. **Assumes** nothing.
     """
     return Empty()
 
@@ -82,6 +82,10 @@ def disclosure_settings() -> dict[str, Any]:
         database; ``peers_are_known``: whether it authenticates its peers, and ``models_are_checked``: whether it checks that models come from a fit of
         the federation; ``answers_are_remembered``: whether exact answers are held against earlier ones over other organizations.
         Fingerprints of pinned keys are counted, not listed.
+
+    Notes
+    -----
+    **Reveals** these to whoever starts the task; nothing of a table. **Assumes** nothing.
     """
     policy = Policy.from_environment()
     mark = own_fingerprint(policy)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..dp import promise
 from . import announced, arrival, choosing, platform
-from .channel import Channel
 from .envelope import Request
-from .errors import BudgetError, MessageError, PolicyError, ThresholdError, too_few
+from .errors import BudgetError, PolicyError, ThresholdError
 from .gate import Broadcast, Exact, Masked, Public, Receipt, Released, Sealed, Share, is_public
-from .manifest import Manifest, digest_of
+from .manifest import digest_of
 from .memory import Memory
 from .opening import Relation
 from .table_reader import TableReader
@@ -27,7 +24,7 @@ T = TypeVar("T")
 class Station(TableReader):
     """One station inside one round: sealed messages to other members, the node's limits, and the only makers of what may leave.
 
-    Who it is and what it remembers of the job are a `Member`'s, how it reads its table a `TableReader`'s.
+    Who it is, its channel to the others and what it remembers of the job are a `Member`'s, how it reads its table a `TableReader`'s.
 
     Attributes
     ----------
@@ -53,45 +50,10 @@ class Station(TableReader):
         self.require_members()
         return self.gate.made(Sealed(receiver, self.channel.seal(receiver, payload, topic)))
 
-    def unseal(self, sender: int, sealed: Sealed, topic: str) -> bytes:
-        """Return what `sender` sealed for this station; `MessageError` if it was changed, or sealed for another job, topic or receiver."""
-        return self.channel.unseal(sender, sealed.content, topic)
-
     def broadcast(self, receivers: Iterable[int], payload: bytes, topic: str) -> Broadcast:
         """Return bytes that several members can open: enciphered once, with the key sealed for each."""
         self.require_members()
         return self.gate.made(Broadcast(*self.channel.broadcast(receivers, payload, topic)))
-
-    def open_broadcast(self, sender: int, sent: Broadcast, topic: str) -> bytes:
-        """Return what `sender` broadcast; `MessageError` if it was changed, or is for another job, topic or station."""
-        if self.organization not in sent.keys:
-            raise MessageError("a broadcast of the request is not for this station; the job stops")
-        return self.channel.open_broadcast(sender, sent.content, sent.keys[self.organization], topic)
-
-    def require_members(self) -> Manifest:
-        """Return the job's manifest; raise `MessageError` if there is none yet, `ThresholdError` if it has fewer members than the node demands."""
-        if self.manifest is None:
-            raise MessageError("the channel is not open; central must call open_channel first")
-        if len(self.manifest.members) < self.policy.minimum_organizations:
-            raise ThresholdError(too_few("this node", self.policy.minimum_organizations))
-        return self.manifest
-
-    @cached_property
-    def channel(self) -> Channel:
-        """Keys and masks shared with the other members; `MessageError` before the channel is open."""
-        if self.manifest is None:
-            raise MessageError("the channel is not open; central must call open_channel first")
-        return Channel(self.organization, self.memory.keys(), self.manifest, self.round_name, self.policy)
-
-    def part(self, name: str) -> Station:
-        """Return this station for one named part of the job, such as a fold of cross-validation.
-
-        A part has keys, seals and kept arrays of its own; gate and debits are shared.
-        """
-        part = copy.copy(self)
-        part.session, part._part = f"{self.session}|{name}", f"{self._part}{name}|"
-        part.channel = self.channel.part(name)
-        return part
 
     # -- limits ----------------------------------------------------------------------------------------------------------
 
@@ -162,20 +124,6 @@ class Station(TableReader):
         for name, cost in (("epsilon", epsilon), ("delta", delta), ("queries", float(queries))):
             self.spent[name] += cost
         return receipt
-
-    def check_budget(self, epsilon: float, delta: float, queries: int) -> None:
-        """Raise `BudgetError` if the ledger has less than this left; nothing is debited."""
-        ledger = self.policy.open_ledger()
-        if ledger is None:
-            return
-        from ..dp.ledger import LedgerExhausted
-
-        try:
-            refusal = ledger.affords(epsilon, delta, queries)
-        except LedgerExhausted as error:
-            refusal = str(error)
-        if refusal is not None:
-            raise BudgetError(refusal)
 
     def require_private(self, private: bool, arithmetic: bool = False) -> None:
         """Raise if an answer is not private and may not leave this node.

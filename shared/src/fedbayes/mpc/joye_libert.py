@@ -25,9 +25,8 @@ References
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any
 
+from fedbayes.mpc.modular import power
 from fedbayes.mpc.moduli import Modulus
 from fedbayes.mpc.prg import expand
 from fedbayes.randomness import secret_bytes
@@ -40,28 +39,6 @@ STATISTICAL_BITS = 128
 
 class AggregateBroken(ValueError):
     """The ciphertexts do not belong together: one is missing, changed, or of another round."""
-
-
-@lru_cache(maxsize=1)
-def _fast_arithmetic() -> Any:
-    """Return gmpy2, or None where it is not installed: the plain integers are about seven times slower."""
-    try:
-        import gmpy2
-    except ImportError:
-        return None
-    return gmpy2
-
-
-def power(base: int, exponent: int, modulus: int) -> int:
-    """Return base^exponent modulo an odd modulus; a negative exponent takes the inverse.
-
-    Not of constant time: every exponent here is used in one computation and then dropped.
-    """
-    fast = _fast_arithmetic()
-    if fast is None or exponent == 0:
-        return pow(base, exponent, modulus)
-    raised = int(fast.powmod(base, abs(exponent), modulus))
-    return raised if exponent > 0 else int(fast.invert(raised, modulus))
 
 
 def hash_to_group(modulus: Modulus, label: str, square: bool = False) -> int:

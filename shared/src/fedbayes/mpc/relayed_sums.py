@@ -42,7 +42,7 @@ CHECKSUM_BYTES = 32
 MODULUS = 1 << 8 * CHECKSUM_BYTES
 LIMB_BITS = 16
 """Of a number; with halves of weights, 32 bits, 2^15 products fit into 64 bits."""
-CHUNK = 1 << 15
+CHUNK = 1 << 15  # products of a limb and half a weight that are added before they are carried
 Bytes = npt.NDArray[np.uint8]
 N = TypeVar("N", bound=str)
 

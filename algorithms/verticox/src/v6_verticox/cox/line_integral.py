@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
-ROOTS = {  # of the Jacobi polynomials with weight (1 - x^2)^2
+ROOTS = {  # of the Jacobi polynomials with weight (1 - x^2)^2, positive ones: scipy.special.roots_jacobi(n, 2, 2), which no image needs to import
     2: (0.3779644730092272,),
     3: (0.0, 0.5773502691896257),
     4: (0.25056280708573153, 0.6947465906068657),

@@ -221,10 +221,10 @@ def prediction_groups(survival: Vector, groups: int, resolution: float) -> list[
     """
     order = np.argsort(survival, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(survival[order]) > resolution) + 1, len(order))
-    wanted = np.cumsum([len(part) for part in np.array_split(order, groups)])[:-1]
-    above = np.searchsorted(ends, wanted)
+    even_ends = np.cumsum([len(part) for part in np.array_split(order, groups)])[:-1]
+    above = np.searchsorted(ends, even_ends)
     below = np.where(above > 0, ends[above - 1], 0)
-    nearest = np.where(ends[above] - wanted <= wanted - below, ends[above], below)
+    nearest = np.where(ends[above] - even_ends <= even_ends - below, ends[above], below)
     return [rows for rows in np.split(order, np.unique(nearest)) if len(rows)]
 
 

@@ -7,8 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from fedbayes.federation.arguments import check_number
-from fedbayes.federation.declare import COLUMN, FLAG, TARGET, Arguments, Kind, argument, choice
+from fedbayes.federation.declare import TARGET, Arguments, argument
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.kinds import COLUMN, FLAG, Kind, choice
 from fedbayes.federation.vertical.declared import DOMAIN
 
 SPLITS = ("vertical", "horizontal")

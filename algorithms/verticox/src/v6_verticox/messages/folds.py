@@ -11,6 +11,7 @@ from .scoring import Curve
 from .setup import Outcome, Question
 
 MOST_FOLDS = 50
+"""Every message of a fit travels once a fold."""
 
 
 @dataclass(frozen=True, slots=True)

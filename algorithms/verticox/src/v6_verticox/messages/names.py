@@ -54,9 +54,9 @@ class Name(Text):
         ValueError
             When it is the text of none.
         """
-        found = TEXT.fullmatch(text)
-        numbers = {key: int(found[key]) for key in ("step", "version", "part") if found[key]} if found else {}
-        if found is None or (name := cls(found["kind"], **numbers)) != text:
+        match = TEXT.fullmatch(text)
+        numbers = {key: int(match[key]) for key in ("step", "version", "part") if match[key]} if match else {}
+        if match is None or (name := cls(match["kind"], **numbers)) != text:
             raise ValueError("a name in the protocol is malformed")
         return name
 

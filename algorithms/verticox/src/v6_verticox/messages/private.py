@@ -33,6 +33,7 @@ STAGES = (
     "squares",
 )
 MOST_COEFFICIENT = 2**20
+"""Of a and b in units of 2^-12: up to 256."""
 OFFSET_BITS = 40
 """Fractional bits of the linear predictor at the mean, in the sum over the stations."""
 SLOPE_STAGES = ("line", "weigh_slope", "slope", "blend", "level")

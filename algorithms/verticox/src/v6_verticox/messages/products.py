@@ -9,8 +9,11 @@ from fedbayes.federation import Message
 CENTRE_UNITS = 16
 """Centres are told in sixteenths of a column's scale."""
 MOST_CENTRE = 2 * CENTRE_UNITS
+"""A scale is the power of two below the mean or the deviation, whichever is larger: a mean is less than two of it."""
 MOST_POWER = 20
+"""A part of one in 2^40 of the records has a root of 2^-20; there are fewer records."""
 MOST_CELLS = 100
+"""Combinations of columns that are held against each other for few records: each is a product of two vectors on shares."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,11 +138,11 @@ class ColumnsFit(PrivateFit):
 
     def _rewhitened(self, whitening: Vector, shape: Vector) -> Vector:
         """Return the whitening of each station's columns by themselves: it whitens them alone."""
-        found = np.zeros_like(whitening)
+        block_diagonal = np.zeros_like(whitening)
         for block in blocks_of(self.plan.widths):
             if block.stop > block.start:
-                found[block, block] = whitened(whitening[block, block], shape[block, block])
-        return found
+                block_diagonal[block, block] = whitened(whitening[block, block], shape[block, block])
+        return block_diagonal
 
     def _slope_vector(self, request: SlopeRequest, layout: Layout) -> Whole:
         """Return the noisy sums of a step: one round in which stations enter, and some in which they multiply."""

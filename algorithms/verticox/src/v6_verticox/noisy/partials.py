@@ -48,6 +48,7 @@ def partial_arrange(station: Station, request: ArrangeRequest) -> ArrangeReply:
     """Put the rows in the common order, and say which of the columns are here.
 
     **Reveals** to central which columns are here, and the number of common records, which the promise takes for public.
+    **Assumes** nothing beyond what the matching of the records did.
     """
     question, asked = request.question, request.asked
     station.require_private(asked.noise.promises)

@@ -169,10 +169,10 @@ def _one_round(federation: Federation, asked: Sequence[_Asked]) -> dict[int, Rep
         for member in members
     }
     replies = federation.round("partial_folds", requests, members, FoldsReply)
-    found: dict[int, dict[int, FoldReply]] = {
+    by_fold: dict[int, dict[int, FoldReply]] = {
         member: {part.fold.value: part for part in reply.parts} for member, reply in replies.items()
     }
     return {
-        entry.fold: {member: getattr(found[member][entry.fold], entry.function) for member in entry.requests}
+        entry.fold: {member: getattr(by_fold[member][entry.fold], entry.function) for member in entry.requests}
         for entry in ordered
     }

@@ -58,14 +58,14 @@ def planned(
     ArgumentError
         Naming the term: columns at three organizations, numbers on both sides, splines, or categories without the terms in it.
     """
-    terms, found = across(question), Planned()
+    terms, plan = across(question), Planned()
     sides = {member: {side.term: side for side in reply.sides} for member, reply in replies.items()}
     products = [term for term in terms.terms if any(name_of(term) in own for own in sides.values())]
     if not products:
-        return found
+        return plan
     for reply in replies.values():
-        found.levels.update({name: levels for side in reply.sides for name, levels in side.levels.items()})
-    coded = _coded(terms, replies, {*found.levels, *(name for reply in replies.values() for name in reply.levels)})
+        plan.levels.update({name: levels for side in reply.sides for name, levels in side.levels.items()})
+    coded = _coded(terms, replies, {*plan.levels, *(name for reply in replies.values() for name in reply.levels)})
     for term in products:
         members = [member for member in holders if name_of(term) in sides[member]]
         where = " and ".join(federation.name(member) for member in members)
@@ -73,8 +73,8 @@ def planned(
             raise ArgumentError(
                 f"formula: '{name_of(term)}' is of columns at three organizations or more ({where}); {OTHERWISE}"
             )
-        _add(found, term, coded[name_of(term)], [(holders.index(m), sides[m][name_of(term)]) for m in members], where)
-    return found
+        _add(plan, term, coded[name_of(term)], [(holders.index(m), sides[m][name_of(term)]) for m in members], where)
+    return plan
 
 
 def check_products(question: Question, products: Sequence[Product], solver: str) -> None:
@@ -92,7 +92,7 @@ def _coded(terms: Terms, replies: Mapping[int, Described], categorical: set[str]
 
     A station codes its own terms without those of others; so where a product would change that, the terms in it must be named too.
     """
-    whole, found = codings(terms, categorical), {}
+    whole, coded = codings(terms, categorical), {}
     for reply in replies.values():
         own = codings(terms.among(set(reply.columns_here)), categorical)
         other = next((name for name, blocks in own.items() if whole[name] != blocks), None)
@@ -102,8 +102,8 @@ def _coded(terms: Terms, replies: Mapping[int, Described], categorical: set[str]
         blocks = whole[name_of(term)]
         if len(blocks) != 1 or {name for name, _ in blocks[0]} != {f.name for f in term if f.name in categorical}:
             raise _incomplete(name_of(term))
-        found[name_of(term)] = dict(blocks[0])
-    return found
+        coded[name_of(term)] = dict(blocks[0])
+    return coded
 
 
 def _incomplete(name: str) -> ArgumentError:
@@ -169,6 +169,6 @@ def _columns(side: Side, term: Term, coded: Mapping[str, bool]) -> list[int]:
 
 def _label(term: Term, left: Side, column: int, right: Side, level: int) -> str:
     """Return what a product's column is called, as `model_matrix` does."""
-    told = dict(zip(_factors_of(left, term), left.labels[column], strict=True))
-    told.update(zip(_factors_of(right, term), right.labels[level], strict=True))
-    return ":".join(told[factor.name] for factor in term)
+    label_of = dict(zip(_factors_of(left, term), left.labels[column], strict=True))
+    label_of.update(zip(_factors_of(right, term), right.labels[level], strict=True))
+    return ":".join(label_of[factor.name] for factor in term)

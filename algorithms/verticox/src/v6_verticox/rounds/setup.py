@@ -107,8 +107,8 @@ def prepare(
     rows, orders = aligned(federation, question)
     requests = {member: PrepareRequest(question, rows, own) for member, own in orders.items()}
     replies = federation.round("partial_prepare", requests, parties.stations, PrepareReply)
-    told = {member: reply.described.value for member, reply in replies.items() if reply.described is not None}
-    return _planned(federation, question, told, options.solver)
+    described = {member: reply.described.value for member, reply in replies.items() if reply.described is not None}
+    return _planned(federation, question, described, options.solver)
 
 
 def told_terms(federation: Federation, options: Fit) -> Terms | None:
@@ -134,17 +134,17 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
     check_equal_rows(replies[member].rows for member in holders)
     outcome = replies[owner].outcome
     assert outcome is not None
-    found = planned(federation, question, replies, holders)
-    check_products(question, found.products, solver)
-    plan = _plan(question, replies, holders, replies[owner].rows, outcome, found.products)
+    crossed = planned(federation, question, replies, holders)
+    check_products(question, crossed.products, solver)
+    plan = _plan(question, replies, holders, replies[owner].rows, outcome, crossed.products)
     if replies[owner].rows < RECORDS_PER_COLUMN * layout(plan).features:
         raise ThresholdError("there are too few records for that many design columns; use fewer features")
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
-    labels_in_order += [label for labels in found.labels.values() for label in labels]
-    scales = [scale for member in holders for scale in replies[member].scales] + found.scales
-    tails = Tails.of([ends for member in holders for ends in replies[member].reach] + found.reach)
-    told = {feature: name for member in holders for feature, name in replies[member].references.items()}
-    references = {feature: told[feature] for feature in question.features if feature in told}
+    labels_in_order += [label for labels in crossed.labels.values() for label in labels]
+    scales = [scale for member in holders for scale in replies[member].scales] + crossed.scales
+    tails = Tails.of([ends for member in holders for ends in replies[member].reach] + crossed.reach)
+    known_references = {feature: name for member in holders for feature, name in replies[member].references.items()}
+    references = {feature: known_references[feature] for feature in question.features if feature in known_references}
     return Prepared(
         plan,
         labels_in_order,
@@ -153,7 +153,7 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
         question,
         tails,
         references,
-        _formula(question, [replies[m] for m in holders], found),
+        _formula(question, [replies[m] for m in holders], crossed),
     )
 
 

@@ -30,24 +30,8 @@ from .layout import MOST_FACTORS, PRESENT, RECIPROCAL_BITS, Get, Layout, presenc
 EIGHTHS = 8  # the share of records without a gap is told in eighths, rounded up: enough to start from, and no count
 BLEND_BITS = 20
 """Of a node: an error of 1e-6 in where the integrand is read, which the sum over six nodes does not notice."""
-NODES = (
-    0.03376524289842399,
-    0.16939530676686776,
-    0.3806904069584016,
-    0.6193095930415984,
-    0.8306046932331322,
-    0.966234757101576,
-)
-WEIGHTS = np.array(
-    [
-        0.08566224618958517,
-        0.1803807865240693,
-        0.23395696728634552,
-        0.23395696728634552,
-        0.1803807865240693,
-        0.08566224618958517,
-    ]
-)
+_ROOTS, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+NODES, WEIGHTS = (_ROOTS + 1.0) / 2.0, _WEIGHTS / 2.0
 """Of Gauss and Legendre on [0, 1]."""
 Vector = npt.NDArray[np.float64]
 

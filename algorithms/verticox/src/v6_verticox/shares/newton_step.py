@@ -109,13 +109,13 @@ def combined(engine: Engine, layout: Layout, stage: Stage, get: Get) -> dict[Nam
     """Multiply openings of the relative risk, one round of `Layout.multiplications`."""
     rounds, step = layout.multiplications(), stage.step
     before = layout.multiplied + sum(len(chosens) for chosens in rounds[: stage.version])
-    found = {}
+    products = {}
     for place, chosen in enumerate(rounds[stage.version]):
         wires = [get(Name("group", step, part=part)) for part in chosen]
         last = stage.version == len(rounds) - 1
         name = Name("w", step) if last else Name("group", step, part=before + place)
-        found[name] = engine.product(f"{step}/combined{before + place}", wires)
-    return found
+        products[name] = engine.product(f"{step}/combined{before + place}", wires)
+    return products
 
 
 def weighted_features(engine: Engine, step: int, get: Get) -> Share:

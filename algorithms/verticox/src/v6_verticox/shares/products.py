@@ -46,13 +46,13 @@ BITS = {NUMBERS: NUMBER_BITS, LEVELS: 0, SPLITS: SPLIT_BITS, SUPPORTS: 0}
 
 def column_inputs(products: list[Product]) -> list[Input]:
     """Return what both sides enter with the columns."""
-    found = []
+    inputs = []
     for part, one in enumerate(products):
-        found.append(Input(Name(NUMBERS, 0, part=part), one.numbers, len(one.columns)))
-        found.append(Input(Name(SUPPORTS, 0, part=part), one.numbers, one.supports))
-        found.append(Input(Name(LEVELS, 0, part=part), one.chooser, one.cells))
-        found.append(Input(Name(SPLITS, 0, part=part), one.chooser, len(one.levels)))
-    return found
+        inputs.append(Input(Name(NUMBERS, 0, part=part), one.numbers, len(one.columns)))
+        inputs.append(Input(Name(SUPPORTS, 0, part=part), one.numbers, one.supports))
+        inputs.append(Input(Name(LEVELS, 0, part=part), one.chooser, one.cells))
+        inputs.append(Input(Name(SPLITS, 0, part=part), one.chooser, len(one.levels)))
+    return inputs
 
 
 def point_inputs(products: list[Product], step: int, kind: str = GROWTH) -> list[Input]:
@@ -101,12 +101,12 @@ def joined_columns(shares: list[Share]) -> Share:
 
 def risks(engine: Engine, layout: Layout, step: int, permuted: Mapping[Name, Wide], get: Get) -> list[Share]:
     """Return every product's factor of the relative risk, (rows, 1)."""
-    found = []
+    factors = []
     for part, one in enumerate(point_inputs(list(layout.products), step)):
         grown = _wire(engine, layout, one, permuted, GROWTH_BITS)
         share = _chosen(engine, layout, part, f"{step}/growth{part}", grown, get)
-        found.append(share + _ones(engine, share))
-    return found
+        factors.append(share + _ones(engine, share))
+    return factors
 
 
 def _ones(engine: Engine, share: Share) -> Share:
@@ -118,11 +118,11 @@ def lines(
     engine: Engine, layout: Layout, step: int, permuted: Mapping[Name, Wide], get: Get, frac_bits: int
 ) -> list[Share]:
     """Return every product's part of the linear predictor but the chooser's own, (rows, 1)."""
-    found = []
+    parts = []
     for part, one in enumerate(point_inputs(list(layout.products), step, SLANT)):
         slant = _wire(engine, layout, one, permuted, frac_bits)
-        found.append(_chosen(engine, layout, part, f"{step}/slant{part}", slant, get))
-    return found
+        parts.append(_chosen(engine, layout, part, f"{step}/slant{part}", slant, get))
+    return parts
 
 
 def _chosen(engine: Engine, layout: Layout, part: int, name: str, values: Wire, get: Get) -> Share:
@@ -148,12 +148,12 @@ def _complete(
 
 def tallied(engine: Engine, layout: Layout, get: Get) -> dict[Name, Share]:
     """Return how many records each combination of both sides' supports has, (supports, cells), to be opened."""
-    found = {}
+    tallies = {}
     for part, one in enumerate(layout.products):
         both = get(Name(SUPPORTS, 0, part=part)), get(Name(LEVELS, 0, part=part))
         shape = (one.supports, one.cells)
-        found[Name(TALLY, 0, part=part)] = _complete(engine, f"tally{part}", *both, Wide.transposed_product, shape)
-    return found
+        tallies[Name(TALLY, 0, part=part)] = _complete(engine, f"tally{part}", *both, Wide.transposed_product, shape)
+    return tallies
 
 
 def counted_few(engine: Engine, layout: Layout, get: Get) -> Share:

@@ -155,8 +155,8 @@ class Program:
     def _complete(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         present, events = self.get(PRESENT), self.get(EVENTS)
         self.wires[Name("w", 0)] = complete.scaled(present, lambda values: values.times(1 << RISK_BITS), RISK_BITS)
-        told = complete.counts(self.engine, self.layout, present, events, self.get(FEATURES))
-        return Outgoing({EVENT: self.engine.product(EVENT, [present, events], complete=True)}, {}, told)
+        counts = complete.counts(self.engine, self.layout, present, events, self.get(FEATURES))
+        return Outgoing({EVENT: self.engine.product(EVENT, [present, events], complete=True)}, {}, counts)
 
     def _relative_risk(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         groups = formulas.factor_products(self.engine, self.layout, stage.step, self._factors(stage, permuted))

@@ -29,7 +29,7 @@ from fedbayes.mpc.wide import Wide
 Integers = npt.NDArray[np.intp]
 Vector = npt.NDArray[np.float64]
 TIE_BITS = 20  # of l / d: exact for ties of a power of two, else to 1e-6 of one tied event
-BLANK = -1
+BLANK = -1  # where no record is: no place is negative
 
 
 @dataclass(frozen=True)

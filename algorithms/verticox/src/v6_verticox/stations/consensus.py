@@ -27,7 +27,11 @@ Vector = npt.NDArray[np.float64]
 
 @partial
 def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
-    """Solve for the own coefficients; send the own predictor inside a masked sum. See the module's text."""
+    """Solve for the own coefficients; send the own predictor inside a masked sum.
+
+    **Reveals** to the outcome holder the sum of all predictors, record by record; to central, at the end, this station's coefficients; the helper's and the
+    outcome holder's letters let the share holders compute an information matrix. **Assumes** what the module says.
+    """
     plan = request.plan
     refuse_seen_placement(station, plan)
     zeros = np.zeros(plan.records)
@@ -64,8 +68,8 @@ def _report(holder: ShareHolder, step: int) -> AdmmReply:
         entries, _ = holder.sorter().seen_entries(holder.engine(LAST), LAST, total)
         holder.publish(LAST, entries)
         published = holder.seal_all(entries, f"published|{LAST}")
-    told = holder.station.exact([float(value) for value in coefficients], ANSWER, queries=0, summed=False)
-    return AdmmReply(None, told, published, None)
+    released = holder.station.exact([float(value) for value in coefficients], ANSWER, queries=0, summed=False)
+    return AdmmReply(None, released, published, None)
 
 
 def _own_step(station: Station, request: AdmmRequest | AuxiliaryRequest, sent: Vector) -> Vector:
@@ -83,7 +87,11 @@ def _own_step(station: Station, request: AdmmRequest | AuxiliaryRequest, sent: V
 
 @partial
 def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryReply:
-    """Update the auxiliary variable and the multiplier. The outcome holder only. See the module's text."""
+    """Update the auxiliary variable and the multiplier. The outcome holder only.
+
+    **Reveals** to the other stations with features a number for every record that follows the outcome; to central the norms of the residuals and the log
+    likelihood. **Assumes** what the module says.
+    """
     plan, step, rho = request.plan, request.step, request.rho
     holder = ShareHolder(station, plan)
     refuse_seen_placement(station, plan)

@@ -7,6 +7,7 @@ the record's place in the common order. Every fold has keys, masks and kept arra
 which fold. To the share holders: the folds, which are random, and uniform vectors. To the outcome holder besides: one linear predictor a
 record, under the coefficients of the fit that did not see it, which it does not know. To central: measures of each fold, and of
 groups of at least `minimum_count` records.
+**Assumes** what one fit does, and that the outcome holder does not learn the coefficients of the fits from central.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.federation.once import asked_once
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.folds import drawn_secret, fold_of
 from fedbayes.mpc.prg import KEY_BYTES
@@ -50,7 +52,10 @@ Vector = npt.NDArray[np.float64]
 
 @partial
 def partial_draw(station: Station, request: DrawRequest) -> SealedReply:
-    """Draw the secret of the folds. The outcome holder only; see the module's text."""
+    """Draw the secret of the folds. The outcome holder only.
+
+    **Reveals** to the other share holders which record is in which fold, which is random. **Assumes** that none of them tells central.
+    """
     station.kept("outcome")
     secret = drawn_secret(station)
     others = [member for member in request.holders if member != station.organization]
@@ -59,7 +64,11 @@ def partial_draw(station: Station, request: DrawRequest) -> SealedReply:
 
 @partial
 def partial_split(station: Station, request: SplitRequest) -> SplitReply:
-    """Keep the training records of every fold; the outcome holder describes them. See the module's text."""
+    """Keep the training records of every fold; the outcome holder describes them.
+
+    **Reveals** to central, from the outcome holder, of the training records of every fold what `outcome.describe` says, at no other times than it knows.
+    **Assumes** what the module says.
+    """
     station.require_private(False)
     station.require_predictions()
     own = station.organization == request.owner
@@ -126,7 +135,10 @@ def at_known_edges(of_training: Outcome, of_all: Outcome, kept: Survival, limit:
 
 @partial
 def partial_folds(station: Station, request: FoldsRequest) -> FoldsReply:
-    """Answer what the fits of several folds ask in one round; each as the partial function of its field does."""
+    """Answer what the fits of several folds ask in one round; each as the partial function of its field does.
+
+    **Reveals** of every fold what that does. **Assumes** what the module says.
+    """
     if len({part.fold for part in request.parts}) != len(request.parts):
         raise MessageError("a fold asks twice in one round; start the job again")
     return FoldsReply([_answered(station.part(f"fold {part.fold}"), part) for part in request.parts])
@@ -146,8 +158,9 @@ def _answered(fold_station: Station, part: FoldRequest) -> FoldReply:
 def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
     """Send this station's part of every record's predictor, under the fit that did not see the record, inside a masked sum.
 
-    See the module's text. Every scorer must allow predictions; a second set of coefficients is refused, since who sees predictors under
-    many of them solves for the columns.
+    Every scorer must allow predictions; a second set of coefficients is refused, since who sees predictors under many of them solves for the columns.
+
+    **Reveals** to the outcome holder the sum of the scorers' parts, record by record. **Assumes** what the module says.
     """
     common = [request.scorers, request.receiver, request.rows]
     if station.organization not in request.scorers:
@@ -158,9 +171,7 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
     beta = np.array(request.coefficients, dtype=np.float64)
     if beta.ndim != 2 or beta.shape[1] != values.shape[1] or len(beta) <= fold.max():
         raise MessageError("the coefficients of the folds do not fit this station's columns; start the job again")
-    station.keep("held out coefficients", coefficients=beta)
-    if not np.array_equal(station.kept("held out coefficients")["coefficients"], beta):
-        raise MessageError("held-out records are scored once in a job; start the job again")
+    asked_once(station, "held out coefficients", beta, "held-out records are scored once in a job; start the job again")
     total = np.einsum("ij,ij->i", values, beta[fold])
     if np.max(np.abs(total), initial=0.0) >= LARGEST_SCORE:
         raise DataProblem("the linear predictor of this station's features is out of range; check their units")
@@ -169,7 +180,10 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
 
 @partial
 def partial_judge(station: Station, request: JudgeRequest) -> AssessReply:
-    """Compare predictions of held-out records with their outcomes. The outcome holder only; see the module's text."""
+    """Compare predictions of held-out records with their outcomes. The outcome holder only.
+
+    **Reveals** to central measures of each fold, and of groups of at least `minimum_count` records. **Assumes** what the module says.
+    """
     station.require_private(False)
     kept, fold = station.kept("outcome"), station.kept("folds")["fold"]
     if set(request.scorers) - {station.organization} - set(request.predictors):

@@ -119,10 +119,10 @@ class ShareHolder:
             plain = self.station.unseal(self.plan.helper, corrections, "corrections")
             part = len(self._known_parts(step))
             self.once(f"corrections|{step}|{part}", {"": Wide.from_words(_words(plain))})
-        found: dict[str, Wide] = {}
+        known_corrections: dict[str, Wide] = {}
         for payload in self._known_parts(step):
-            found.update(unpack(payload))
-        return Party(self.index, len(self.plan.holders), self.key, found, takes)
+            known_corrections.update(unpack(payload))
+        return Party(self.index, len(self.plan.holders), self.key, known_corrections, takes)
 
     def _known_parts(self, step: int) -> list[bytes]:
         parts: list[bytes] = []

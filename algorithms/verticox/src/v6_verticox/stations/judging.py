@@ -84,14 +84,14 @@ def _one_fold(
 ) -> dict[str, Any]:
     """Return the measures of one fold's held-out records; None where they would tell of too few events."""
     time, event = outcome.time[rows], outcome.event[rows]
-    found: dict[str, Any] = {"records": len(rows), **dict.fromkeys(MEASURES)}
+    sizes: dict[str, Any] = {"records": len(rows), **dict.fromkeys(MEASURES)}
     if event.sum() < limit:
-        return found
+        return sizes
     censoring = measures.censoring_curve(outcome.time, outcome.event)
     middle = len(times) // 2
     observed = float(measures.kaplan_meier(time, event).at(times[middle : middle + 1])[0])
     return {
-        **found,
+        **sizes,
         "concordance": _or_none(
             lambda: measures.concordance(time, event, predictor[rows], outcome.stratum[rows], RESOLUTION)
         ),

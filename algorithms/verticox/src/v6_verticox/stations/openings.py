@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from fedbayes.federation import Share
 from fedbayes.federation.errors import MessageError
+from fedbayes.mpc.prg import KEY_BYTES
 from fedbayes.mpc.relayed_sums import Form, is_sum, padded
 from fedbayes.mpc.wide import Wide
 from fedbayes.randomness import secret_bytes
@@ -29,7 +30,6 @@ from .holder import ShareHolder
 
 SUM_KEY = Name("sumkey")
 """The key of checksums, published with the columns."""
-KEY_BYTES = 32
 KEPT = "key of sums"
 
 

@@ -1,4 +1,8 @@
-"""What a station does in each round of the private solver."""
+"""What a station does in each round of the private solver.
+
+**Assumes** that the helper, which deals, colludes with nobody, and that no two share holders do; what holds a central that sends them different openings:
+`binding`, `openings`.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +48,7 @@ BEFORE_JUDGING = ("features", "tally", "few")
 
 
 def enter(station: Station, request: EnterRequest) -> EnterReply:
-    """Send the private vector of a step, masked, to the outcome holder; the helper deals.
-
-    **Reveals** to the outcome holder uniform vectors; to central and the helper nothing.
-    """
+    """Answer `partial_enter`, of the whole job or of one fold."""
     plan = request.plan
     if station.organization == plan.helper:
         inputs = inputs_of(plan, request.step, request.beside) if request.inputs else []
@@ -70,10 +71,7 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
 
 
 def permute(station: Station, request: PermuteRequest) -> PermuteReply:
-    """Sort the stations' masked vectors in the secret order of the event times. The outcome holder only.
-
-    **Reveals** to the other share holders uniform vectors and a uniform permutation.
-    """
+    """Answer `partial_permute`, of the whole job or of one fold."""
     plan, step = request.plan, request.step
     holder = ShareHolder(station, plan)
     if not holder.owns_outcome:
@@ -116,12 +114,7 @@ def _own_or_unsealed(
 
 
 def compute(station: Station, request: StageRequest) -> StageReply:
-    """Compute one stage of the private Newton step on shares.
-
-    **Reveals** to the other share holders openings under fresh uniform masks; to central this station's shares of gradient,
-    information matrix, scalar residuals, slopes along the line from zero and (at the end) the baseline hazard at a few times and the score of interactions with
-    time: uniform but for their sum.
-    """
+    """Answer `partial_stage`, of the whole job or of one fold."""
     holder = ShareHolder(station, request.plan)
     stages, stage = request.stages, request.stages[0]
     if stage.rows and holder.owns_outcome and list(stage.rows) != station.kept("edges")["rows"].tolist():
@@ -203,7 +196,8 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     """Return coefficient times mean, summed over the own columns, masked for the sum over the stations.
 
     **Reveals** to central the sum over all stations alone: the linear predictor at the mean; with missing="complete" that at the mean of the records
-    without a gap at the station of each column, and what the mean of the complete records adds.
+    without a gap at the station of each column, and what the mean of the complete records adds. **Assumes** that at least two stations
+    with features do not collude with central: of one alone it knows that one's sum.
     """
     if station.organization == request.plan.helper:
         return FinishReply(
@@ -225,17 +219,31 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
 
 @partial
 def partial_enter(station: Station, request: EnterRequest) -> EnterReply:
-    """See `enter`."""
+    """Send the private vector of a step, masked, to the outcome holder; the helper deals.
+
+    **Reveals** to the outcome holder uniform vectors; to central and the helper nothing.
+    **Assumes** what the module says.
+    """
     return enter(station, request)
 
 
 @partial
 def partial_permute(station: Station, request: PermuteRequest) -> PermuteReply:
-    """See `permute`."""
+    """Sort the stations' masked vectors in the secret order of the event times. The outcome holder only.
+
+    **Reveals** to the other share holders uniform vectors and a uniform permutation.
+    **Assumes** what the module says.
+    """
     return permute(station, request)
 
 
 @partial
 def partial_stage(station: Station, request: StageRequest) -> StageReply:
-    """See `compute`."""
+    """Compute one stage of the private Newton step on shares.
+
+    **Reveals** to the other share holders openings under fresh uniform masks; to central this station's shares of gradient,
+    information matrix, scalar residuals, slopes along the line from zero and (at the end) the baseline hazard at a few times and the score of interactions with
+    time: uniform but for their sum.
+    **Assumes** what the module says.
+    """
     return compute(station, request)

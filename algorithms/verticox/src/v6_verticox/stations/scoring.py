@@ -40,7 +40,7 @@ Vector = npt.NDArray[np.float64]
 def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
     """Say which of the model's columns are here; keep the common order.
 
-    **Reveals** to central which columns are here and the number of common records.
+    **Reveals** to central which columns are here and the number of common records. **Assumes** nothing beyond what the matching of the records did.
     """
     question = request.question
     present = set(station.columns)
@@ -55,8 +55,8 @@ def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
     places = rows_in_order(station, question, request.rows, request.order, rows)
     _check_gaps(station, question.missing == "complete", columns, places)
     station.keep("places", places=places, identifier=np.array(question.id_column or ""))
-    told = station.exact(len(places), ANSWER, queries=1 if named else 0, summed=False)
-    return LocateReply(station.public(features), station.public(outcome), told)
+    records = station.exact(len(places), ANSWER, queries=1 if named else 0, summed=False)
+    return LocateReply(station.public(features), station.public(outcome), records)
 
 
 def _check_gaps(station: Station, complete: bool, columns: list[str], places: npt.NDArray[np.intp]) -> None:
@@ -81,7 +81,7 @@ def partial_score(station: Station, request: ScoreRequest) -> RecordsReply:
     **Reveals** to the receiver (without one: to central) the total linear predictor of every record, with one scorer that station's own; to
     central the identifiers, where they are asked for. By a model of complete records a record with a gap at some station has no predictor, and who gets
     the sum sees which these are. Every scorer must allow predictions. Central chooses no coefficients: they are those of the model
-    that the manifest names.
+    that the manifest names. **Assumes** that who gets the sum does not pool it with all scorers but one.
     """
     check_claimed(station, request.model)
     if station.organization not in request.scorers:
@@ -178,6 +178,7 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     """Compare predictions with outcomes, or read the baseline hazard. The outcome holder only.
 
     **Reveals** to central: aggregates over all records, or all complete ones, groups of at least `minimum_count` of them.
+    **Assumes** what `partial_score` does.
     """
     station.require_private(False)
     question = request.question
@@ -208,12 +209,12 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
 
 
 def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any]:
-    told = describe(outcome, limit)
+    described = describe(outcome, limit)
     hazard = evaluate_predictor(RiskSets.of(outcome.time, outcome.event, outcome.stratum), predictor)[2]
     return {
-        "strata": [told.strata_names[code] for code in told.edge_strata],
-        "time": told.edges,
-        "cumulative_hazard": [float(hazard[row]) for row in told.edge_rows],
+        "strata": [described.strata_names[code] for code in described.edge_strata],
+        "time": described.edges,
+        "cumulative_hazard": [float(hazard[row]) for row in described.edge_rows],
     }
 
 
@@ -254,13 +255,13 @@ def _calibrations(outcome: Survival, predicted: Vector, times: Vector, groups: i
     """Return calibration at every time, of the groups of the middle one; empty where one, or two times together, would tell of few records."""
     middle = len(times) // 2
     parts = measures.prediction_groups(predicted[:, middle], groups, RESOLUTION) if groups else []
-    told = measures.told_moments(*counted(outcome, parts, times), middle, limit) if parts else []
-    found = []
+    released_times = measures.told_moments(*counted(outcome, parts, times), middle, limit) if parts else []
+    calibrations = []
     for place, moment in enumerate(times.tolist()):
-        own = parts if place in told else []
+        own = parts if place in released_times else []
         shown = measures.calibrated(outcome.time, outcome.event, predicted[:, place], moment, own)
-        found.append({"time": moment, "groups": shown})
-    return found
+        calibrations.append({"time": moment, "groups": shown})
+    return calibrations
 
 
 def times_of(outcome: Survival, wanted: list[float] | None, limit: int) -> Vector:

@@ -53,7 +53,11 @@ def columns_key(station: Station, peer: int) -> bytes:
 
 @partial
 def partial_predict(station: Station, request: PredictRequest) -> PredictReply:
-    """Send the own linear predictor inside a masked sum; the helper deals. See the module's text."""
+    """Send the own linear predictor inside a masked sum; the helper deals.
+
+    **Reveals** to the outcome holder the sum of the predictors, record by record, and once the columns under a mask; to central the key of that mask.
+    **Assumes** what the module says.
+    """
     plan, owner, topic = request.plan, request.plan.holders[-1], f"predictor|{request.step}"
     refuse_seen_placement(station, plan)
     if station.organization == plan.helper:
@@ -109,7 +113,12 @@ def _dealt(station: Station, plan: Plan, step: int) -> npt.NDArray[np.uint64]:
 
 @partial
 def partial_residuals(station: Station, request: ResidualRequest) -> ResidualReply:
-    """Turn the total linear predictor into masked residuals. The outcome holder only; see the module's text."""
+    """Turn the total linear predictor into masked residuals. The outcome holder only.
+
+    **Reveals** to central residuals under a mask that the dealer knows, shares of the others' products with them, products of the own columns, log likelihood,
+    baseline hazard at the times told, and the combination of the steps; to the share holders risks and reciprocals under masks. **Assumes** what the module
+    says.
+    """
     plan, step = request.plan, request.step
     holder = ShareHolder(station, plan)
     refuse_seen_placement(station, plan)

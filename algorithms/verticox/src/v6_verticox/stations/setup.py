@@ -38,6 +38,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
 
     **Reveals** to central: which features (of a formula: columns and terms) are here and their categories, each scale as a power of two,
     of heavy tails how far they reach (`tails.reach`, two coarse moments a column), and from the outcome holder what `outcome.describe` says.
+    **Assumes** nothing beyond what the matching of the records did.
     """
     question = request.question
     here = set(station.columns)
@@ -76,8 +77,8 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     levels = {name: list(own_levels) for name, own_levels in own.levels.items()}
     known = [] if terms is None else here_of
     rest = (own.references, rounded_up(present), known, levels, [part.side for part in parts])
-    told = Described(own.columns, scales, len(frame), described, reach(single), *rest)
-    return PrepareReply(station.exact(told, ANSWER, summed=False))
+    described_columns = Described(own.columns, scales, len(frame), described, reach(single), *rest)
+    return PrepareReply(station.exact(described_columns, ANSWER, summed=False))
 
 
 def _terms(question: Question, here: set[str]) -> tuple[Terms | None, dict[str, Term], Terms | None]:
@@ -129,29 +130,29 @@ def _outcome(
         if name and name not in others:
             raise DataProblem(f"{role} column '{name}' is not in the table with the outcome; check its name")
     complete = question.missing == "complete"
-    found = survival(frame[present], question.time, question.event, question.strata, limit)
-    found = Survival(
-        spread_out(found.time, present, found.time.min()),
-        spread_out(found.event, present),
-        spread_out(found.stratum, present),
-        found.strata_names,
+    outcome = survival(frame[present], question.time, question.event, question.strata, limit)
+    outcome = Survival(
+        spread_out(outcome.time, present, outcome.time.min()),
+        spread_out(outcome.event, present),
+        spread_out(outcome.stratum, present),
+        outcome.strata_names,
         weights(frame, question.weights, limit, LARGEST_WEIGHT) if question.weights else None,
     )
-    when = trend(found.time, found.event, question.time_transform)
+    when = trend(outcome.time, outcome.event, question.time_transform)
     if question.entry:
-        found = truncated(found, checked_entries(frame, question.entry, found, limit))
+        outcome = truncated(outcome, checked_entries(frame, question.entry, outcome, limit))
         when = np.concatenate([when, np.zeros_like(when)])
     station.keep(
         "outcome",
-        time=found.time,
-        event=found.event,
-        stratum=found.stratum,
+        time=outcome.time,
+        event=outcome.event,
+        stratum=outcome.stratum,
         trend=when,
         limit=np.array(limit if question.ties == "efron" or complete or question.robust else 0),
-        names=np.array(found.strata_names, dtype=str),
-        weights=np.ones(len(found.time)) if found.weights is None else found.weights,
+        names=np.array(outcome.strata_names, dtype=str),
+        weights=np.ones(len(outcome.time)) if outcome.weights is None else outcome.weights,
     )
-    described = describe(found, limit, question.ties, complete, question.robust)
+    described = describe(outcome, limit, question.ties, complete, question.robust)
     station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
     return described
 

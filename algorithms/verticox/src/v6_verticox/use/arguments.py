@@ -6,19 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fedbayes.federation.declare import (
-    EPSILON,
-    FLAG,
-    MODEL,
-    NAME,
-    TARGET,
-    argument,
-    choice,
-    number,
-    when,
-    whole,
-)
+from fedbayes.federation.declare import TARGET, argument, when
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.kinds import EPSILON, FLAG, MODEL, NAME, choice, number, whole
 from fedbayes.federation.vertical.declared import Dealt
 
 from ..horizontal.declared import times

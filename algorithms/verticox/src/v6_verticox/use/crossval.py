@@ -93,18 +93,18 @@ def cross_validate(
 
 def specification(model: Any, roles: Matched) -> Fit:
     """Return the options of the fits: what the model says, and the solver that shows nobody a record."""
-    told = dict(check_mapping("model", model))
-    missing = [name for name in ("time", "event", "features") if name not in told]
+    checked = dict(check_mapping("model", model))
+    missing = [name for name in ("time", "event", "features") if name not in checked]
     if missing:
         raise ArgumentError(f"model: '{missing[0]}' is missing; give the `model` of a result of verticox.fit")
-    cases = cases_of(told)
+    cases = cases_of(checked)
     if cases is not None:
         raise ArgumentError(
             f"model: a model with {cases} is neither cross-validated nor judged by aggregates; leave out folds and "
             f"reveal='aggregates', or fit without {cases}"
         )
-    design = "formula" if told.get("formula") else "features"
-    given = {name: told[name] for name in ("time", "event", design, "ties", "penalty", "strata") if name in told}
+    design = "formula" if checked.get("formula") else "features"
+    given = {name: checked[name] for name in ("time", "event", design, "ties", "penalty", "strata") if name in checked}
     matched = {name: getattr(roles, name) for name in ("id_column", "rows_aligned", "helper", "organizations")}
     return Fit.read("fit", {**given, **matched, "tolerance": TOLERANCE, "time_transform": None})
 
@@ -143,10 +143,10 @@ def fitting(fold: int, prepared: Prepared, options: Fit) -> Callable[[FoldRounds
         surface = FederatedSurface(rounds, prepared, options.limit)
         ridge = options.penalty / np.array(prepared.scales) ** 2
         try:
-            found = await solve(surface, ridge, options.tolerance, MOST_STEPS)
+            solution = await solve(surface, ridge, options.tolerance, MOST_STEPS)
         except (ArgumentError, ConvergenceError) as error:
             raise type(error)(f"without fold {fold + 1}: {error}") from None
-        return FoldFit(found.coefficients, FoldCurves(_curves(prepared.outcome, surface.hazard)))
+        return FoldFit(solution.coefficients, FoldCurves(_curves(prepared.outcome, surface.hazard)))
 
     return fitted
 

@@ -95,37 +95,37 @@ class Located:
 
 def checked_model(model: Any) -> dict[str, Any]:
     """Return the model, or raise `ArgumentError` saying what is wrong with it."""
-    found = dict(check_mapping("model", model))
+    checked = dict(check_mapping("model", model))
     needed = ("coefficients", "baseline", "features", "time", "event", "offset")
-    missing = [key for key in needed if key not in found]
-    if missing or not isinstance(found["coefficients"], list) or not isinstance(found["baseline"], dict):
+    missing = [key for key in needed if key not in checked]
+    if missing or not isinstance(checked["coefficients"], list) or not isinstance(checked["baseline"], dict):
         raise ArgumentError("model must be the `model` of a result of verticox.fit")
-    if found.get("kind", "cox") != "cox":
+    if checked.get("kind", "cox") != "cox":
         raise ArgumentError("model is not one of verticox.fit; give the `model` of its result")
     for key in ("time", "event"):
-        check_name(f"model: {key}", found[key])
-    check_name("model: strata", found.get("strata"), optional=True)
-    check_names("model: features", found["features"])
-    check_number("model: offset", found["offset"])
-    for entry in found["coefficients"]:
+        check_name(f"model: {key}", checked[key])
+    check_name("model: strata", checked.get("strata"), optional=True)
+    check_names("model: features", checked["features"])
+    check_number("model: offset", checked["offset"])
+    for entry in checked["coefficients"]:
         if not isinstance(entry, dict) or not isinstance(entry.get("feature"), str):
             raise ArgumentError("model: every coefficient needs a feature and a coefficient")
         check_number("model: coefficient", entry.get("coefficient"))
-    if found.get("formula"):
-        _check_formula(found)
-    _check_together(found)
-    return found
+    if checked.get("formula"):
+        _check_formula(checked)
+    _check_together(checked)
+    return checked
 
 
 def _check_formula(model: dict[str, Any]) -> None:
     """Raise `ArgumentError` where a formula, its terms and its categories are not those of a fit."""
     terms = checked_terms("model", model["formula"], {})
-    told, levels = (check_mapping(f"model: {key}", model.get(key)) for key in ("terms", "levels"))
-    lists = [*told.values(), *levels.values()]
+    categories, levels = (check_mapping(f"model: {key}", model.get(key)) for key in ("terms", "levels"))
+    lists = [*categories.values(), *levels.values()]
     texts = all(isinstance(one, list) and all(isinstance(text, str) for text in one) for one in lists)
     if (
         terms.names != model["features"]
-        or set(told) != set(terms.names)
+        or set(categories) != set(terms.names)
         or not texts
         or not set(levels) <= set(terms.factors)
     ):

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from .exits import CODES, INTERRUPTED, OK, UsageProblem, code_of, line_of
+from .groups import domain, node
 from .shared import (
     Algorithm,
     Arg,
@@ -27,7 +28,6 @@ from .shared import (
     Model,
     Out,
     Overwrite,
-    Pair,
     Quiet,
     Report,
     RunOptions,
@@ -47,17 +47,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-node = typer.Typer(
-    help="For a node's administrator: check a configuration, manage known peers.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
 app.add_typer(node, name="node")
-domain = typer.Typer(
-    help="The data dictionary of a study: draft one, check files against it.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
 app.add_typer(domain, name="domain")
 
 
@@ -259,56 +249,6 @@ def ledger(
     from . import ledger as command_ledger
 
     command_ledger.execute(path, as_json, days)
-
-
-@node.command()
-def peers(
-    folder: Annotated[Path, typer.Argument(help="The node's folder database (with the ledger).")],
-    accept: Annotated[
-        Pair, option("NAME FINGERPRINT: know the organization by this key from now on.", "--accept")
-    ] = None,
-    forget: Annotated[Texts, option("NAME: forget the organization's key. Repeatable.", "--forget")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the organizations whose lasting keys this node knows; accept a new key, or forget one."""
-    from . import node as command_node
-
-    command_node.peers(folder, accept, forget or [], as_json)
-
-
-@node.command("check")
-def check_node(
-    config: Annotated[Path, typer.Argument(help="The configuration of a vantage6 4.15 node, a YAML file.")],
-    as_json: AsJson = False,
-) -> None:
-    """Check a node's configuration: what vantage6 ignores, what stops every task, what is unsafe, and what its limits mean."""
-    from . import node as command_node
-
-    command_node.check(config, as_json)
-
-
-@domain.command("draft")
-def draft_dictionary(
-    data: Annotated[list[Path], typer.Argument(help="Tables of the study: csv, parquet or xlsx, one a station.")],
-    out: Annotated[File, option("YAML or JSON file to write; - for stdout, as by default.", "--out")] = None,
-    force: Overwrite = False,
-) -> None:
-    """Propose a data dictionary from files; entries that come from data are marked (looked_at)."""
-    from . import domain as command_domain
-
-    command_domain.draft(data, out, force)
-
-
-@domain.command("check")
-def check_dictionary(
-    dictionary: Annotated[Path, typer.Argument(help="The study's data dictionary, YAML or JSON.")],
-    data: Annotated[list[Path], typer.Argument(help="Tables of the study: csv, parquet or xlsx.")],
-    as_json: AsJson = False,
-) -> None:
-    """Check files against a data dictionary: counts of what does not fit, one line a column, with the remedy."""
-    from . import domain as command_domain
-
-    command_domain.check(dictionary, data, as_json)
 
 
 @app.command()

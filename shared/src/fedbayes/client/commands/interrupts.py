@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -156,10 +156,8 @@ def _kill_all(child: int | None) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         for orphan in _children(os.getpid()):
-            try:
+            with suppress(OSError):
                 os.kill(orphan, signal.SIGKILL)
-            except OSError:
-                continue
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
                 time.sleep(0.005)
@@ -169,21 +167,17 @@ def _kill_all(child: int | None) -> None:
 
 def _adopt_orphans() -> None:
     """On Linux, become the parent of the child's children when it dies; elsewhere the embedded host ends by itself when it loses its parent."""
-    try:
+    with suppress(ImportError, OSError, AttributeError):
         import ctypes
 
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-    except (ImportError, OSError, AttributeError):
-        return
 
 
 def _children(parent: int) -> list[int]:
     children = []
     for path in Path(f"/proc/{parent}/task").glob("*/children"):
-        try:
+        with suppress(OSError):
             children += [int(number) for number in path.read_text().split()]
-        except OSError:
-            continue
     return children
 
 
@@ -197,10 +191,8 @@ def _drafts(folder: Path | None) -> list[Path]:
 
 def _remove_draft(path: Path) -> None:
     """Remove a file, or a folder if it is empty."""
-    try:
+    with suppress(OSError):
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
-    except OSError:
-        return
 
 
 def _terminal() -> Any:
@@ -231,19 +223,15 @@ def _be_child(work: Callable[[], int], folder: Path | None, alive: int) -> None:
     _Child.folder = folder
     if folder is not None:
         os.environ["TMPDIR"] = str(folder)
-        _forget_temporary_folder()
+        import tempfile
+
+        tempfile.tempdir = None
     for number in STOPS:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _asked_to_stop)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {*STOPS, signal.SIGCHLD})
     _watch_parent(alive)
     sys.exit(work())
-
-
-def _forget_temporary_folder() -> None:
-    import tempfile
-
-    tempfile.tempdir = None
 
 
 def _watch_parent(alive: int) -> None:

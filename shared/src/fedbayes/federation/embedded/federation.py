@@ -5,32 +5,25 @@ from __future__ import annotations
 import base64
 import importlib
 import json
-import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vantage6.algorithm.tools.exceptions import AlgorithmError
-
-from ..errors import ArgumentError, from_log
+from ..errors import ArgumentError
 from ..installed import module_name
-from ..node_databases import RECORD
+from . import container
 from .given import check_policies, names_of, task_of
 from .parties import Tables, limits_of
 from .processes import processes
-from .remedies import with_remedy
-from .server import RunState, Server, TaskState, from_text, to_text
+from .remedies import RunFailed, failure_of
+from .server import Server, from_text, to_text
+from .tasks import RunState, TaskState
 from .views import Views
 
 SETTLE_SECONDS = 10.0  # for the last replies of a job that is over
 CLOSING = "partial_close"
-PASSED_ON = ("PATH", "HOME", "LANG", "PYTHONPATH", "VIRTUAL_ENV", "TMPDIR")
-
-
-class RunFailed(AlgorithmError):  # type: ignore[misc]
-    """The task ended without a result, and its log does not say why."""
 
 
 class EmbeddedFederation:
@@ -182,12 +175,7 @@ class EmbeddedFederation:
             return (
                 importlib.import_module("fedbayes.client.result").Result(result) if isinstance(result, dict) else result
             )
-        if f"Method '{function}' not found" in run.log:
-            raise ArgumentError(
-                f"{algorithm} has no function '{function[:60]}'; `fedbayes algorithms {algorithm}` lists those that it has"
-            )
-        failure = from_log(run.log)
-        raise RunFailed(_last_error(run.log)) if failure is None else with_remedy(failure)
+        raise failure_of(run.log, algorithm, function)
 
     def kill(self, organization: str | None = None) -> int:
         """Kill the running containers (of one organization), as a node's death would; return how many there were."""
@@ -233,52 +221,19 @@ class EmbeddedFederation:
         log = str(folder / "log")
         self._numbers[run.id] = self._host.start(self._module, environment, str(folder), log, ended)
 
-    def _token(self, run: RunState, task: TaskState) -> str:
-        import jwt
-
-        identity = {
-            "client_type": "container",
-            "node_id": run.organization,
-            "organization_id": run.organization,
-            "collaboration_id": 1,
-            "task_id": task.id,
-            "image": self._module,
-            "databases": task.databases,
-        }
-        secret = "the embedded server knows its own tokens"
-        token = jwt.encode({"sub": identity, "run": run.id}, secret, algorithm="HS256")
-        self._server.tokens[token] = run
-        return token
-
     def _environment(self, run: RunState, task: TaskState, folder: Path) -> dict[str, str]:
-        name = self.names[run.organization]
+        name, own = self.names[run.organization], Path(self._folder.name)
         self._leave_input(run, task, folder / "input")
-        (folder / "token").write_text(self._token(run, task))
-        job_folder = Path(self._folder.name) / f"job-{task.job}" / name
+        token = container.token_of(run, task, self._module)
+        self._server.tokens[token] = run
+        (folder / "token").write_text(token)
+        job_folder, record = own / f"job-{task.job}" / name, own / "fedbayes-records" / name
         job_folder.mkdir(parents=True, exist_ok=True)
-        record = Path(self._folder.name) / "fedbayes-records" / name
         record.mkdir(parents=True, exist_ok=True)
         self._note_keys(run, task.job)
-        values = {
-            "PKG_NAME": self._module,
-            "INPUT_FILE": str(folder / "input"),
-            "OUTPUT_FILE": str(folder / "output"),
-            "TOKEN_FILE": str(folder / "token"),
-            "TEMPORARY_FOLDER": str(job_folder),
-            "HOST": "http://127.0.0.1",
-            "PORT": str(self._server.port),
-            "API_PATH": "/api",
-            "FEDBAYES_EMBEDDED": "true",
-            RECORD: str(record),
-            "USER_REQUESTED_DATABASE_LABELS": ",".join(entry["label"] for entry in task.databases),
-            "OPENBLAS_NUM_THREADS": "1",
-            **self._limits[name],
-        }
-        if name in self._tables:
-            values |= self._tables[name].environment(self._database)
-        encoded = {key: _as_the_node_does(value) for key, value in values.items() if key != "PKG_NAME"}
-        inherited = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
-        return {**inherited, **encoded, "PKG_NAME": self._module}
+        tables = self._tables[name].environment(self._database) if name in self._tables else {}
+        places = container.places_of(folder, job_folder, record, self._server.port, task)
+        return container.environment_of(self._module, {**places, **self._limits[name], **tables})
 
     def _leave_input(self, run: RunState, task: TaskState, path: Path) -> None:
         """Write a run's input to its folder, where it lies from now on."""
@@ -333,12 +288,3 @@ class EmbeddedFederation:
                     "status": run.status,
                 }
             )
-
-
-def _as_the_node_does(value: str) -> str:
-    return base64.b32encode(value.encode()).decode().replace("=", "!")
-
-
-def _last_error(log: str) -> str:
-    errors = [line.partition("error > ")[2] for line in log.splitlines() if "error > " in line]
-    return errors[-1] if errors else "the container ended without a result; its log tells nothing"

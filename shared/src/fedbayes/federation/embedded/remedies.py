@@ -1,4 +1,4 @@
-"""What to pass where a limit of an embedded federation refuses: who asks is its node administrator too."""
+"""Why a task of an embedded federation failed, and what to pass where a limit refuses: who asks is its node administrator too."""
 
 from __future__ import annotations
 
@@ -6,13 +6,27 @@ import re
 
 from vantage6.algorithm.tools.exceptions import AlgorithmError
 
-from ..errors import PolicyError
+from ..errors import ArgumentError, PolicyError, from_log
 from ..limit_kinds import FLAG
 from ..policy import KINDS, Policy
 
 NO_LEDGER = "sets a budget but no FEDBAYES_LEDGER"
 OPENING = tuple(name for name, kind in KINDS.items() if kind is FLAG and not getattr(Policy(), name))
 """Limits that a node opens by a word: what they allow is refused unless somebody says so."""
+
+
+class RunFailed(AlgorithmError):  # type: ignore[misc]
+    """The task ended without a result, and its log does not say why."""
+
+
+def failure_of(log: str, algorithm: str, function: str) -> AlgorithmError:
+    """Return what to raise for a task that ended without a result, from the log of its container."""
+    if f"Method '{function}' not found" in log:
+        return ArgumentError(
+            f"{algorithm} has no function '{function[:60]}'; `fedbayes algorithms {algorithm}` lists those that it has"
+        )
+    failure = from_log(log)
+    return RunFailed(_last_error(log)) if failure is None else with_remedy(failure)
 
 
 def with_remedy(error: AlgorithmError) -> AlgorithmError:
@@ -27,3 +41,8 @@ def with_remedy(error: AlgorithmError) -> AlgorithmError:
     return PolicyError(
         f'{error}; embedded, that is you: --policy {named}=true, or policies={{"*": {{"{named}": True}}}}'
     )
+
+
+def _last_error(log: str) -> str:
+    errors = [line.partition("error > ")[2] for line in log.splitlines() if "error > " in line]
+    return errors[-1] if errors else "the container ended without a result; its log tells nothing"

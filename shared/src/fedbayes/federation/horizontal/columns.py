@@ -144,7 +144,7 @@ class SchemaReply(Message):
 def partial_schema(station: Station, request: Empty) -> SchemaReply:
     """Return the node's schema file: public knowledge that never comes from its data.
 
-    **Reveals** the schema file to central.
+    **Reveals** the schema file to central. **Assumes** that the administrator wrote nothing into it that comes from the data.
     """
     return SchemaReply(station.from_administrator())
 

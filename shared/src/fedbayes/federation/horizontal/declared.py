@@ -10,26 +10,8 @@ from fedbayes.bayes.counting import DEFAULT_BINS
 from ...dp.neighbors import NEIGHBORS
 from ...dp.shares import HONEST_FRACTION
 from .. import arguments as checks
-from ..declare import (
-    COLUMN,
-    COLUMNS,
-    EPSILON,
-    MODEL,
-    ORGANIZATIONS,
-    OWN,
-    PARTIES,
-    TARGET,
-    UNIT,
-    Arguments,
-    When,
-    argument,
-    choice,
-    json_value,
-    number,
-    unless,
-    when,
-    whole,
-)
+from ..declare import OWN, PARTIES, TARGET, UNIT, Arguments, When, argument, unless, when
+from ..kinds import COLUMN, COLUMNS, EPSILON, MODEL, ORGANIZATIONS, choice, json_value, number, whole
 from .counts import check_bin_rules
 from .noise import PLACEMENTS, CountNoise, check_noise
 from .units import MOST_ROWS, ROW, UNITS, Unit, check_unit

@@ -47,6 +47,20 @@ def change_of(tables: Sequence[Sequence[int]], neighbors: str) -> Change:
     return Change(float(moved), math.sqrt(moved), sum(math.prod(states) for states in tables))
 
 
+def questions(columns: Sequence[Sequence[str]], cells: Sequence[int]) -> int:
+    """Return how many of a batch's tables are questions: a count that leaves conditions of another one out belongs to it, as a margin to its table.
+
+    Parameters
+    ----------
+    columns : sequence of sequences of str
+        Of every table.
+    cells : sequence of int
+        Of every table; a count has one.
+    """
+    counts = [frozenset(names) for names, size in zip(columns, cells, strict=True) if size == 1]
+    return len(columns) - sum(any(part < whole for whole in counts) for part in counts)
+
+
 def trusted_fraction(stations: Sequence[int], aggregator: int, honest_fraction: float) -> float:
     """Return the part of the stations whose noise must suffice: without that of the station of central, which it knows."""
     parties = len(stations)

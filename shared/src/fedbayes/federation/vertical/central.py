@@ -15,10 +15,11 @@ from ..installments import Installment
 from ..rounds import Federation
 from .accounting import REPLACE_ONE, change_of, table_sensitivity, trusted_fraction
 from .columns import locate, sharing_pairs, states_at
-from .engine import MOST_BYTES, ROUND_BYTES, Engine, described
-from .factor_info import Wanted, factor_name
+from .engine import MOST_BYTES, Engine, described
+from .factor_info import Wanted
 from .messages import Setup
-from .planning import Columns, Planner
+from .open_factors import OpenFactors
+from .planning import Columns
 from .roles import reveals_of
 from .states import ColumnStates, check_public
 
@@ -53,26 +54,9 @@ class SecureTables:
         self.columns = columns
         self.rows = engine.rows
         self.minimum_count = engine.minimum_count
-        self._bits = 32 if noisy else 0
         self._narrows = narrow
         self._undecided = {name for name, states in columns.items() if narrow and states.has_missing}
-        self._full: set[str] = set()
-        self._shapes: dict[str, tuple[int, ...]] = {}
-        self._planner = Planner({name: states.owners for name, states in columns.items()})
-        for info in engine.factors.values():
-            if info.columns:
-                self._note(tuple(info.columns), info.name, self._sizes(tuple(info.columns)))
-
-    def _note(self, columns: Columns, name: str, sizes: tuple[int, ...]) -> None:
-        """Note an open factor, and how many states it has of each column."""
-        self._shapes[name] = sizes
-        self._planner.add(columns, name)
-
-    def _sizes(self, columns: Columns) -> tuple[int, ...]:
-        return tuple(self._states(column) for column in columns)
-
-    def _states(self, column: str) -> int:
-        return self.columns[column].cardinality - int(column in self._full)
+        self._open = OpenFactors(engine, columns, 32 if noisy else 0)
 
     @classmethod
     def open(
@@ -171,12 +155,10 @@ class SecureTables:
         for question in questions:
             self._check_question(question)
         noise = Installment(epsilon) if isinstance(epsilon, int | float) else epsilon
-        plan = self._planner.plan([tuple(question) for question in questions])
-        for level in plan.levels:
-            self._open(level)
-        asked = [tuple(self._planner.name(columns) for columns in parts) for parts in plan.questions]
+        plan = self._open.plan([tuple(question) for question in questions])
+        asked = [tuple(self._open.name(columns) for columns in parts) for parts in plan.questions]
         unique = list(dict.fromkeys(asked))
-        counted = self.engine.ask(unique, self._bits, noise, honest_fraction, last=last, contrasts=contrasts)
+        counted = self.engine.ask(unique, self._open.bits, noise, honest_fraction, last=last, contrasts=contrasts)
         answers = dict(zip(unique, counted, strict=True))
         if contrasts:
             return [
@@ -197,13 +179,8 @@ class SecureTables:
                 if column not in self._undecided:
                     continue
                 self._undecided.discard(column)
-                name = self._planner.name((column,))
-                if counts.take(-1, axis=axis).any() or self._shapes[name][0] < 3:
-                    continue
-                self._full.add(column)
-                view = self.engine.view(name)
-                self._shapes[view] = (self._states(column),)
-                self._planner.narrow(column, view)
+                if not counts.take(-1, axis=axis).any():
+                    self._open.narrow(column)
 
     def sensitivity(self, questions: Sequence[Sequence[str]]) -> int:
         """Return by how much the cells of a batch change in all when the values of one record change, for the setup's `neighbors`."""
@@ -240,77 +217,20 @@ class SecureTables:
         """
         for group in groups:
             self._check_question(group)
-        asked = [tuple(group) for group in groups]
-        for level in self._planner.joint(asked):
-            self._open(level)
-        return [(self._planner.axes(group), self._planner.name(group)) for group in asked]
+        return self._open.joint([tuple(group) for group in groups])
 
     def _check_question(self, question: Sequence[str]) -> None:
         unknown = [column for column in question if column not in self.columns]
         if unknown or not question or len(set(question)) != len(question):
             raise ArgumentError("a table is asked over one or more distinct columns that have been opened")
-        cells = self._product(tuple(question))
+        cells = self._open.cells(tuple(question))
         if cells * self.rows * 2.0 > MOST_BYTES and len(question) > 2:
             raise ArgumentError("too many states: a table over these columns is too large; use fewer or coarser bins")
-
-    def _open(self, level: Sequence[tuple[Columns, Columns, Columns]]) -> None:
-        """Open joint states and products of one level, in as few rounds as their size allows."""
-        chunk: list[tuple[Columns, Columns, Columns]] = []
-        size, total = 0.0, 0.0
-        for entry in level:
-            cost = self._bytes(entry)
-            total += self._memory(entry[0])
-            if total > MOST_BYTES:
-                raise ArgumentError(
-                    "too many states: these tables need too much memory; use fewer columns or coarser bins"
-                )
-            if chunk and size + cost > ROUND_BYTES:
-                self._open_chunk(chunk)
-                chunk, size = [], 0.0
-            chunk.append(entry)
-            size += cost
-        if chunk:
-            self._open_chunk(chunk)
-
-    def _bytes(self, step: tuple[Columns, Columns, Columns]) -> float:
-        """Return what the openings of a step take on their way: a part of each owner, and the helper's."""
-        columns, left, right = step
-        width = (self._product(left) - 1) * (self._product(right) - 1) if right else self._product(columns)
-        parts = 1 + len({owner for column in columns for owner in self.columns[column].owners})
-        return width * self.rows * self._ring() / 8.0 * parts
-
-    def _memory(self, columns: Columns) -> float:
-        """Return about what a joint factor takes at a station: its opening, a mask, and their sum."""
-        return 3.0 * self._product(columns) * self.rows * self._ring() / 8.0
-
-    def _product(self, columns: Columns) -> float:
-        return float(np.prod([float(self._states(column)) for column in columns]))
-
-    def _open_chunk(self, chunk: Sequence[tuple[Columns, Columns, Columns]]) -> None:
-        pairs = {
-            factor_name("states", target): (self._planner.name(left), self._planner.name(right))
-            for target, left, right in chunk
-            if right
-        }
-        own = [list(target) for target, _, right in chunk if not right]
-        wanted = [Wanted("states", target, full=[c for c in target if c in self._full]) for target in own]
-        if pairs and wanted and not self.engine.setup.helper:
-            self.engine.extend({}, wanted, self._ring())
-            wanted = []
-        self.engine.extend(pairs, wanted, self._ring())
-        for target, left, right in chunk:
-            parts = [self._shapes[self._planner.name(part)] for part in (left, right) if part]
-            # A part may have been opened before "missing" was left out of one of its columns.
-            sizes = sum(parts, ()) or self._sizes(target)
-            self._note(target, factor_name("states", target), sizes)
-
-    def _ring(self) -> int:
-        return self._bits or (16 if self.rows < 1 << 15 else 32)
 
     def _arranged(self, counts: Counts, names: Sequence[str], parts: Sequence[Columns], question: Columns) -> Counts:
         """Return a table with all states of its columns, in the order of the question; those left out have no record."""
         order = [column for part in parts for column in part]
-        sizes: list[int] = [size for name in names for size in self._shapes[name]]
+        sizes: list[int] = [size for name in names for size in self._open.sizes(name)]
         left = [self.columns[column].cardinality - size for column, size in zip(order, sizes, strict=True)]
         return _ordered(np.pad(counts.reshape(sizes), [(0, number) for number in left]), parts, question)
 

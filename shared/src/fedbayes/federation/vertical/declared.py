@@ -9,22 +9,9 @@ from typing import Any
 from ...bayes.graph import Edges
 from ...dp.neighbors import OF_RECORDS
 from .. import arguments as checks
-from ..declare import (
-    COLUMN,
-    FLAG,
-    ORGANIZATION,
-    ORGANIZATIONS,
-    PARTIES,
-    TARGET,
-    Arguments,
-    Kind,
-    When,
-    argument,
-    choice,
-    json_value,
-    unless,
-)
+from ..declare import PARTIES, TARGET, Arguments, When, argument, unless
 from ..errors import ArgumentError
+from ..kinds import COLUMN, FLAG, ORGANIZATION, ORGANIZATIONS, Kind, choice, json_value
 from .identifiers import check_alignment
 from .states import check_bins, check_domain
 

@@ -1,9 +1,9 @@
-"""Central's side of the rounds on vertically split data: who has got what, and the next request."""
+"""Central's side of the rounds on vertically split data: the next request, and what came back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,11 @@ from ...mpc.subset_shares import Table
 from ..codec import Message
 from ..contrasts import Contrasts
 from ..errors import ArgumentError, StationError, ThresholdError
-from ..gate import Sealed
 from ..installments import Installment
 from ..rounds import Federation
 from .agreement import CHECK_WORDS
-from .factor_info import MOST_CELLS, FactorInfo, Wanted, factor_name, with_parts
+from .deliveries import Deliveries, addressed
+from .factor_info import MOST_CELLS, FactorInfo, Wanted, factor_name
 from .messages import (
     Delivery,
     ExtendReply,
@@ -45,14 +45,6 @@ LARGE_RING_ROWS = 1 << 31  # counts of as many rows would wrap in 32 bits
 ROUND_BYTES = 500_000_000
 """Openings of more than this are split over several rounds."""
 MOST_BYTES = 2_000_000_000  # that one table or one level of products may take at a station
-
-
-@dataclass(frozen=True)
-class Matched:
-    """The stations' orders and corrections, sealed, on their way."""
-
-    orders: list[Parcel]
-    corrections: dict[int, Sealed]
 
 
 class Engine:
@@ -83,11 +75,8 @@ class Engine:
         self.rows = 0
         self.factors: dict[str, FactorInfo] = {}
         self.replies: dict[int, SubmitReply] = {}
-        self._matched: Matched | None = None
         self.dealt: list[list[str]] = []
-        self._parcels: list[Parcel] = []
-        self._delivered: set[tuple[int, int, int]] = set()
-        self._ordered: set[tuple[int, int]] = set()
+        self._deliveries = Deliveries(self.factors)
         self._stage = 0
 
     @property
@@ -130,10 +119,10 @@ class Engine:
             replies = self.federation.round("partial_match", request, [self.setup.helper], MatchReply)
             reply = replies[self.setup.helper]
             self.rows = reply.rows.value
-            self._matched = Matched(reply.parcels(self.setup.helper), reply.corrections)
+            self._deliveries.matched(reply.parcels(self.setup.helper), reply.corrections)
         else:
             self.rows = self._match_without_helper()
-            self._matched = Matched([], {})
+            self._deliveries.matched([], {})
         demands = [reply.minimum_rows.value for reply in self.replies.values()]
         needed = max(self.federation.policy.minimum_rows, *demands)
         if self.rows < needed:
@@ -154,7 +143,7 @@ class Engine:
         parcels = [parcel for member, reply in replies.items() for parcel in reply.parcels(member)]
         asked = {
             member: MatchRequest(
-                self.setup, {}, [], [], [_addressed(parcel, member) for parcel in parcels if member in parcel.keys]
+                self.setup, {}, [], [], [addressed(parcel, member) for parcel in parcels if member in parcel.keys]
             )
             for member in stations
         }
@@ -177,7 +166,7 @@ class Engine:
                 info.name, info.columns, everyone, info.width, info.complete, info.bits, info.stage, everyone
             )
         if opened is not None:
-            self._parcels.append(Parcel.of(member, stage, opened))
+            self._deliveries.add(Parcel.of(member, stage, opened))
 
     def view(self, name: str) -> str:
         """Return a factor of all states of another one but the last, which no record has; nothing is opened. Its name."""
@@ -188,50 +177,7 @@ class Engine:
 
     def delivery(self, member: int, asked: set[str]) -> Delivery:
         """Return what a member needs for a question about the factors asked, without what it got before."""
-        names = set(with_parts(self.factors, asked))
-        matched = self._matched
-        if matched is None:
-            raise StationError("records have not been matched")
-        station = member in self.setup.stations
-        first = station and (member, member) not in self._ordered
-        pending = self._pending(member, names) if station else []
-        senders = {member, *(parcel.sender for parcel in pending if parcel.stage == 0)}
-        orders = [order for order in matched.orders if order.stage in senders and member in order.keys]
-        fresh = [_addressed(order, member) for order in orders if (member, order.stage) not in self._ordered]
-        self._ordered |= {(member, order.stage) for order in fresh}
-        self._delivered |= {(member, parcel.sender, parcel.stage) for parcel in pending}
-        kept = [
-            info for info in self.factors.values() if info.name in names or self._travels_with(info, names, pending)
-        ]
-        return Delivery(
-            setup=self.setup,
-            rows=self.rows,
-            factors=kept,
-            orders=fresh,
-            corrections=matched.corrections.get(member) if first else None,
-            dealt=self.dealt,
-            parcels=pending,
-        )
-
-    def _pending(self, member: int, names: set[str]) -> list[Parcel]:
-        """Return the parcels of others that hold one of the factors and have not been delivered."""
-        return [
-            _addressed(parcel, member)
-            for parcel in self._parcels
-            if parcel.sender != member
-            and member in parcel.keys
-            and names.intersection(parcel.names)
-            and (member, parcel.sender, parcel.stage) not in self._delivered
-        ]
-
-    def _travels_with(self, info: FactorInfo, names: set[str], pending: Sequence[Parcel]) -> bool:
-        """Whether a station needs a factor's width: to read a parcel that holds it, or one kept earlier."""
-        if info.view_of:
-            return False
-        if any(info.name in parcel.names for parcel in pending) or any(info.name in table for table in self.dealt):
-            return True
-        openings = {(sender, self.factors[name].stage) for name in names for sender in self.factors[name].contributors}
-        return any((sender, info.stage) in openings for sender in info.contributors)
+        return self._deliveries.to(member, asked, self.setup, self.rows, self.dealt)
 
     def extend(
         self, pairs: Mapping[str, tuple[str, str]], wanted: Sequence[Wanted] = (), bits: int = 0
@@ -337,8 +283,3 @@ class Engine:
 def described(reply: SubmitReply | ExtendReply) -> dict[str, Any]:
     """Return the states that a station found in its data, by column."""
     return {} if reply.described is None else reply.described.value
-
-
-def _addressed(parcel: Parcel, member: int) -> Parcel:
-    """Return a parcel with one receiver's key only."""
-    return Parcel(parcel.sender, parcel.stage, parcel.names, parcel.content, {member: parcel.keys[member]})

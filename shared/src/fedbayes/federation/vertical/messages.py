@@ -10,13 +10,12 @@ import numpy as np
 
 from ...dp.neighbors import OF_RECORDS
 from ...mpc.replicated import COMPUTING
-from ..arrays import check_array
 from ..codec import Message
 from ..contrasts import Contrasts
 from ..gate import Exact, Public, Sealed, Share
 from ..installments import Installment
 from ..opening import Relation
-from .accounting import REPLACE_ONE
+from .accounting import REPLACE_ONE, questions
 from .factor_info import (
     MOST_CELLS,
     MOST_FACTOR_BYTES,
@@ -249,21 +248,6 @@ class ExtendReply(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class WeightedFactors(Message):
-    """A score of every record: a sum over factors of (joint indicator) times (weights), int64 matrices (states, classes), one a factor."""
-
-    names: list[str]
-    weights: list[np.ndarray]
-
-    def __post_init__(self) -> None:
-        """Check that factors and weights belong together."""
-        if not self.names or len(self.names) != len(self.weights):
-            raise ValueError("every factor needs its weights")
-        for weights in self.weights:
-            check_array("weights", weights, (None, self.weights[0].shape[-1]), np.int64)
-
-
-@dataclass(frozen=True, slots=True)
 class TablesRequest(Message):
     """Answer tables over factors, or functions of them, in shares; where they are paid for, with this station's share of the noise."""
 
@@ -277,8 +261,7 @@ class TablesRequest(Message):
     def __post_init__(self) -> None:
         if not self.tables or any(not 1 <= len(table) <= 8 for table in self.tables):
             raise ValueError("a batch holds one or more tables over one to eight factors")
-        by_name = {info.name: info.states for info in self.delivery.factors}
-        sizes = [math.prod(by_name.get(name, 1) for name in table) for table in self.tables]
+        sizes = self._sizes
         largest = max((size for size, table in zip(sizes, self.tables, strict=True) if len(table) > 2), default=0)
         if sum(sizes) > MOST_CELLS or largest * max(self.delivery.rows, 1) * 8 > MOST_FACTOR_BYTES:
             raise ValueError("the tables of a batch are too large")
@@ -290,20 +273,19 @@ class TablesRequest(Message):
             self.contrasts.check(self.columns)
             if [math.prod(self.contrasts.states(table)) for table in self.columns] != sizes:
                 raise ValueError("the contrasts do not fit the states of the factors")
-            asked = {name for table in self.tables for name in table}
-            if not all(names_its_columns(info) for info in self.delivery.factors if info.name in asked):
+            factors = (info for info in self.delivery.factors if any(info.name in table for table in self.tables))
+            if not all(map(names_its_columns, factors)):
                 raise ValueError("contrasts are taken of the states of columns only")
 
     @property
     def queries(self) -> int:
-        """Tables that count for `maximum_queries`: a count that leaves conditions of another one out belongs to it, as a margin to its table."""
+        """Tables that count for `maximum_queries`."""
+        return questions(self.columns, self._sizes)
+
+    @property
+    def _sizes(self) -> list[int]:
         states = {info.name: info.states for info in self.delivery.factors}
-        counts = [
-            frozenset(columns)
-            for columns, table in zip(self.columns, self.tables, strict=True)
-            if math.prod(states.get(name, 1) for name in table) == 1
-        ]
-        return len(self.tables) - sum(any(one < other for other in counts) for one in counts)
+        return [math.prod(states.get(name, 1) for name in table) for table in self.tables]
 
     @property
     def columns(self) -> list[list[str]]:

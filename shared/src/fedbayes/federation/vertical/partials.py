@@ -14,6 +14,7 @@ from ..decorators import partial
 from ..errors import MessageError
 from ..gate import Exact, Released, Sealed
 from ..installments import Installment, pay
+from ..once import asked_once
 from ..station import Station
 from .accounting import REPLACE_ONE, change_of, trusted_fraction
 from .agreement import bound, with_check
@@ -31,7 +32,7 @@ from .opening import Encoder, OwnPart, open_part
 from .replication import HASHES, PAIR, Replica, workspace_of
 from .sides import data_side, helper_side
 from .states import public_states
-from .workspace import Matrix, Workspace, factor
+from .workspace import OPENED, Matrix, Workspace, factor
 
 
 @partial
@@ -46,7 +47,7 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     if request.wanted and not request.setup.covered and (request.setup.private or request.setup.guarded):
         station.require_private(False)
     workspace = workspace_of(station, request.setup)
-    workspace.claim("stage 0")
+    asked_once(station, "stage 0", station.round_name, OPENED)
     encoder = Encoder(station, request.setup, request.wanted)
     rows = workspace.own_rows(encoder.rows)
     texts = encoder.identifiers()

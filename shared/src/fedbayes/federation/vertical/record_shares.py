@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,17 +11,34 @@ import numpy.typing as npt
 from ...mpc.replicated import ComputingSide
 from ...mpc.shared_products import DataSide
 from ...randomness import uniform_bits
+from ..arrays import check_array
+from ..codec import Message
 from ..errors import MessageError
 from ..gate import Sealed
 from ..once import asked_once
 from ..station import Station
-from .messages import Delivery, Setup, WeightedFactors
+from .messages import Delivery, Setup
 from .replication import Replica
 from .sides import data_side
 from .workspace import Workspace
 
 RING_BITS = 32  # of a record's score; the other half of the word masks what carries
 Ring = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedFactors(Message):
+    """A score of every record: a sum over factors of (joint indicator) times (weights), int64 matrices (states, classes), one a factor."""
+
+    names: list[str]
+    weights: list[np.ndarray]
+
+    def __post_init__(self) -> None:
+        """Check that factors and weights belong together."""
+        if not self.names or len(self.names) != len(self.weights):
+            raise ValueError("every factor needs its weights")
+        for weights in self.weights:
+            check_array("weights", weights, (None, self.weights[0].shape[-1]), np.int64)
 
 
 def score_share(workspace: Workspace, delivery: Delivery, scored: WeightedFactors) -> Ring:

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from ...mpc import alignment, replicated
+from ...mpc.prg import KEY_BYTES
 from ...mpc.subset_shares import Table
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
+from ..once import asked_once
 from ..station import Station
 from .ciphers import decipher, encipher
 from .factor_info import FactorInfo
 from .identifiers import check_equal_rows
 from .messages import Delivery, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
-from .workspace import DTYPES, Matrix, Workspace, factor
+from .workspace import DTYPES, OPENED, Matrix, Workspace, factor
 
-KEY_BYTES = 32  # of a share's key
 ABSENT = bytes(KEY_BYTES)
 PAIR = "alignment"
 """Purpose of the key under which two stations put their identifiers."""
@@ -144,7 +145,7 @@ class Replica(Workspace):
     def _share_parcel(
         self, stage: int, names: list[str], matrices: Sequence[Matrix], bits: int, keys: dict[int, bytes]
     ) -> Opened:
-        self.claim(f"stage {stage}")
+        asked_once(self.station, f"stage {stage}", self.station.round_name, OPENED)
         joined = np.concatenate(list(matrices), axis=1).astype(DTYPES[bits])
         self.station.keep(f"parcel-{self.own}-{stage}", content=joined, names=np.array(names))
         plain = joined.astype(joined.dtype.newbyteorder("<")).tobytes()

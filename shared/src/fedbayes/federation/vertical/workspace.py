@@ -25,6 +25,8 @@ from .messages import Delivery, Opened, Parcel, Setup
 
 PURPOSE = "shared products"
 OPENED = "columns of this job have been opened in another round before; start the job again"
+"""Masks follow from what they hide and its stage: who got two openings under one mask, of other bins or of a file that changed in between, could
+subtract them."""
 DTYPES: dict[int, npt.DTypeLike] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
 Matrix = npt.NDArray[Any]
 
@@ -87,26 +89,13 @@ class Workspace:
     def _setup_digest(self) -> str:
         return hashlib.sha256(json.dumps(encode(self.setup), sort_keys=True).encode()).hexdigest()
 
-    def claim(self, action: str) -> None:
-        """Take `action` for this round: a station does it in one round of a job only.
-
-        Masks follow from what they hide and its stage. Who got two openings under one mask, of other bins or of a file that changed in between,
-        could subtract them.
-
-        Raises
-        ------
-        MessageError
-            If another round of this job has asked for it.
-        """
-        asked_once(self.station, f"claim {action}", self.station.round_name, OPENED)
-
     # -- parcels ---------------------------------------------------------------------------------------------------------
 
     def pack(self, stage: int, names: Sequence[str], matrices: Sequence[Matrix], bits: int) -> Opened | None:
         """Return openings as one sealed content for all other data stations, and keep a copy for this one."""
         if not names:
             return None
-        self.claim(f"stage {stage}")
+        asked_once(self.station, f"stage {stage}", self.station.round_name, OPENED)
         joined = np.concatenate([np.asarray(matrix) for matrix in matrices], axis=1)
         plain = np.ascontiguousarray(joined, dtype=np.dtype(DTYPES[bits]).newbyteorder("<"))
         receivers = [peer for peer in self.setup.stations if peer != self.own]

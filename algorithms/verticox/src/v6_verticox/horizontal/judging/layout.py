@@ -23,7 +23,7 @@ from .messages import FINE, MOST_BINS, PLACES, REACH
 Vector = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 FAR_APART = 2.0  # as in a vertical evaluation (`stations.guards`)
-DECILES = np.linspace(0.1, 0.9, 9)
+DECILES = np.linspace(0.1, 0.9, 9)  # of the events: about the times at which the model tells its baseline
 MIDDLES: Vector = (np.arange(PLACES) + 0.5) / FINE - REACH
 """Linear predictor of each place, (`PLACES`,)."""
 DOMINATED = (

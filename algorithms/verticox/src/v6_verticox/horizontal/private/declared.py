@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fedbayes.federation.declare import EPSILON, TARGET, UNIT, Arguments, argument, number, when
+from fedbayes.federation.declare import TARGET, UNIT, Arguments, argument, when
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import ROW, CountNoise, Unit, check_noise, check_unit
 from fedbayes.federation.horizontal.declared import honest_fraction, most_rows, neighbors, protected_unit
+from fedbayes.federation.kinds import EPSILON, number
 
 NOISY, BY_ROWS = when("epsilon"), when("split", "horizontal")
 DELTA = 1e-6

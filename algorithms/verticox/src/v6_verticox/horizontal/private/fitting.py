@@ -149,11 +149,11 @@ class PrivateFit:
             np.diag(1.0 / np.sqrt(outline.variance)),
             np.zeros((self.columns, len(outline.times))),
         )
-        told = []
+        slopes = []
         for step in range(1, STEPS + 1):
-            found, point = self._step(outline, point, step)
-            told.append(found)
-        return outline, self._solution(outline, point, told[-AVERAGED:])
+            slope, point = self._step(outline, point, step)
+            slopes.append(slope)
+        return outline, self._solution(outline, point, slopes[-AVERAGED:])
 
     def _outline_vector(self, layout: Layout) -> Whole:
         return self._summed("partial_outline", OutlineRequest(self.asked), layout, False)
@@ -215,13 +215,13 @@ class PrivateFit:
         move = self._move(outline, point, shape, slope)
         back = np.linalg.inv(point.whitening)
         covariance = noise[SLOPE] ** 2 * back @ back.T
-        told = NoisySlope(point.coefficients, back @ slope, covariance, self.length, self.information.scale)
+        noisy_slope = NoisySlope(point.coefficients, back @ slope, covariance, self.length, self.information.scale)
         self.length = float(np.linalg.norm(back.T @ move))
         hazard = corrected(point.hazard, outline.events, request.groups, missed, noise[MISSED])
         spread = np.asarray(back @ shape @ back.T, dtype=np.float64)
         seen = replace(point, hazard=hazard, drift=back @ along(drift, request.periods))
         after = seen.moved(point.coefficients + move, spread, outline.mean)
-        return told, replace(after, whitening=self._rewhitened(point.whitening, shape))
+        return noisy_slope, replace(after, whitening=self._rewhitened(point.whitening, shape))
 
     def _expected_drift(self, outline: Outline, point: Point, slope: Vector) -> Vector:
         """Return how those at risk drift if the columns are normal and the coefficients where the slope leads, (columns, cells)."""
