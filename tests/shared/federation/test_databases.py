@@ -8,7 +8,10 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+from contextlib import nullcontext
+from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -316,3 +319,21 @@ def test_only_what_is_asked_for_is_fetched(node, tmp_path):
         "person_id",
         "year_of_birth",
     ]
+
+
+@pytest.mark.parametrize("others", [[], [None], [Decimal(7)], [Decimal("0.50")], [None, Decimal("NaN")]])
+def test_exact_decimals_keep_the_digits_of_whole_numbers(node, tmp_path, monkeypatch, others):
+    """NUMERIC(20, 0), as many databases have their identifiers; SQLite gives no decimals, so a driver's answer stands in."""
+    cells = [Decimal(2**53), Decimal(2**53 + 1), *others]
+    answers = iter([[(cell,) for cell in cells], []])
+    cursor = SimpleNamespace(keys=lambda: ["person_id"], fetchmany=lambda _: next(answers))
+    connection = SimpleNamespace(
+        execution_options=lambda **_: SimpleNamespace(execute=lambda _: cursor),
+    )
+    node(sqlite(tmp_path / "cdm.sqlite", made(9)), "study")
+    database = Database("default", "study", None)
+    monkeypatch.setattr(database, "_connected", lambda: nullcontext((connection, str, str)))
+    found = database.frame(["person_id"])["person_id"].tolist()
+    assert found[:2] == [2**53, 2**53 + 1]
+    for cell, other in zip(found[2:], others, strict=True):
+        assert pd.isna(cell) if other is None or other.is_nan() else cell == other

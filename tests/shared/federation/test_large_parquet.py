@@ -226,3 +226,13 @@ def test_a_file_has_the_cells_of_the_frame_that_it_was_made_from(tmp_path, cells
     wanted = [0.1, 0.7, None, 1e-9] if pa.types.is_floating(cells.type) else ["x", "Zürich", None, "007"]
     assert [value for _, value in filter(None, plain(found))] == [value for value in wanted if value is not None]
     assert [value is None for value in plain(found)] == [value is None for value in wanted]
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "Float32", "float[pyarrow]"])
+@pytest.mark.parametrize("rows", [1, 10**6], ids=["large", "small"])
+def test_short_numbers_of_any_type_are_the_decimals_that_were_meant(tmp_path, kind, rows):
+    """Pandas writes its own types into the file and reads them as such: 0.1 was 0.10000000149 in a small file, and no category 0.1."""
+    path = tmp_path / "station.parquet"
+    pd.DataFrame({"dose": pd.Series([0.1, None, 2.5, 0.7], dtype=kind)}).to_parquet(path)
+    found = parquet.read(path, Reading(), ["dose"], rows=rows)["dose"]
+    np.testing.assert_array_equal(found.to_numpy(dtype=float, na_value=np.nan), [0.1, np.nan, 2.5, 0.7])

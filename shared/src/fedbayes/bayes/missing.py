@@ -173,12 +173,15 @@ def _declared(entry: Mapping[str, Any]) -> list[Any]:
 
 
 def _decimals(column: Any) -> Any:
-    """Return numbers of single precision as the shortest decimals that they are, as a CSV file has them: 0.1, not 0.10000000149; others as they are."""
-    if column.dtype != np.float32:
+    """Return numbers of half or single precision as the shortest decimals that they are, as a CSV file has them: 0.1, not 0.10000000149; others as they are."""
+    kind = getattr(column.dtype, "numpy_dtype", column.dtype)  # of pandas' own types, such as Float32
+    if kind not in (np.float16, np.float32):
         return column
     import pandas
 
-    return pandas.Series(column.to_numpy().astype(str).astype(np.float64), column.index, name=column.name)
+    return pandas.Series(
+        column.to_numpy(dtype=kind, na_value=np.nan).astype(str).astype(np.float64), column.index, name=column.name
+    )
 
 
 def settle(column: Any, rule: Rule, convert: bool) -> Any:

@@ -163,13 +163,19 @@ def _address(label: str) -> Any:
 def _plain(row: Any) -> list[Any]:
     """Return the cells of a row as a file would have them: exact decimals as numbers, dates as text."""
     return [
-        float(cell)
+        _number(cell)
         if isinstance(cell, Decimal)
         else cell
         if cell is None or isinstance(cell, (bool, int, float, str))
         else str(cell)
         for cell in row
     ]
+
+
+def _number(cell: Decimal) -> int | float:
+    """Return an exact decimal as a number; a whole one keeps every digit, as identifiers need."""
+    number = float(cell)
+    return int(cell) if number.is_integer() and cell == cell.to_integral_value() else number
 
 
 def _typed(part: Any) -> Any:
