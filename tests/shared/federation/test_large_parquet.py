@@ -228,6 +228,13 @@ def test_a_file_has_the_cells_of_the_frame_that_it_was_made_from(tmp_path, cells
     assert [value is None for value in plain(found)] == [value is None for value in wanted]
 
 
+@pytest.mark.parametrize("rows", [1, 100], ids=["large", "small"])
+def test_bytes_that_are_no_text_change_their_own_cell_alone(tmp_path, rows):
+    path = tmp_path / "t.parquet"
+    file_format.write_table(pa.table({"c": pa.array([b"a", b"\xff", "ü".encode(), None])}), path)
+    assert list(read(path, Reading({}), ["c"], rows=rows)["c"].astype(object))[:3] == ["a", "\\xff", "ü"]
+
+
 @pytest.mark.parametrize("kind", ["float16", "float32", "Float32", "float[pyarrow]"])
 @pytest.mark.parametrize("rows", [1, 10**6], ids=["large", "small"])
 def test_short_numbers_of_any_type_are_the_decimals_that_were_meant(tmp_path, kind, rows):

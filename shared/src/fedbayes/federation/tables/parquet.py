@@ -185,8 +185,12 @@ def _is_bytes(kind: Any) -> bool:
 
 
 def _as_written(cells: Any) -> Any:
-    """Return numbers of single precision as the shortest decimals that they are, as a CSV file has them (0.1, not 0.10000000149), and bytes as UTF-8."""
-    from pyarrow import ArrowInvalid, types
+    """Return numbers of single precision as the shortest decimals that they are, as a CSV file has them (0.1, not 0.10000000149), and bytes as UTF-8.
+
+    A byte that is no UTF-8 is written as ``\\xff``, in its cell alone.
+    """
+    import pyarrow
+    from pyarrow import types
 
     if types.is_float32(cells.type):
         return cells.cast("string").cast("float64")
@@ -194,8 +198,9 @@ def _as_written(cells: Any) -> Any:
         return cells
     try:
         return cells.cast("binary").cast("string")
-    except ArrowInvalid:  # no texts
-        return cells
+    except pyarrow.ArrowInvalid:
+        texts = (None if cell is None else cell.decode(errors="backslashreplace") for cell in cells.to_pylist())
+        return pyarrow.array(texts, pyarrow.string())
 
 
 def _filled(cells: Any, missing: float) -> NDArray[Any]:
