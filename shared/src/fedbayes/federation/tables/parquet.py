@@ -187,7 +187,7 @@ def _is_bytes(kind: Any) -> bool:
 def _as_written(cells: Any) -> Any:
     """Return numbers of single precision as the shortest decimals that they are, as a CSV file has them (0.1, not 0.10000000149), and bytes as UTF-8.
 
-    A byte that is no UTF-8 is written as ``\\xff``, in its cell alone.
+    A byte that is no UTF-8 is written as an escape, in its cell alone.
     """
     import pyarrow
     from pyarrow import types
