@@ -47,18 +47,19 @@ def change_of(tables: Sequence[Sequence[int]], neighbors: str) -> Change:
     return Change(float(moved), math.sqrt(moved), sum(math.prod(states) for states in tables))
 
 
-def questions(columns: Sequence[Sequence[str]], cells: Sequence[int]) -> int:
-    """Return how many of a batch's tables are questions: a count that leaves conditions of another one out belongs to it, as a margin to its table.
+def questions(holders: Sequence[Sequence[int]], cells: Sequence[int]) -> int:
+    """Return how many of a batch's tables are questions: a count that leaves out what one station says of another count belongs to that one, once.
 
     Parameters
     ----------
-    columns : sequence of sequences of str
-        Of every table.
+    holders : sequence of sequences of int
+        Stations whose columns each table is about.
     cells : sequence of int
         Of every table; a count has one.
     """
-    counts = [frozenset(names) for names, size in zip(columns, cells, strict=True) if size == 1]
-    return len(columns) - sum(any(part < whole for whole in counts) for part in counts)
+    counts = [frozenset(stations) for stations, size in zip(holders, cells, strict=True) if size == 1]
+    beside = {part for part in counts if any(part < whole and len(whole - part) == 1 for whole in counts)}
+    return len(holders) - len(beside)
 
 
 def trusted_fraction(stations: Sequence[int], aggregator: int, honest_fraction: float) -> float:

@@ -108,9 +108,7 @@ class Setup(Message):
         if len(self.stations) > MOST_PARTIES or len(set(self.stations)) != len(self.stations):
             raise ValueError("an organization is named twice, or there are too many")
         if len(self.stations) < least or self.helper in self.stations:
-            raise ValueError(
-                "private products take two data stations and a helper that is none of them, or three stations"
-            )
+            raise ValueError("private products take two data stations and a helper apart from them, or three stations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,18 +277,20 @@ class TablesRequest(Message):
     @property
     def queries(self) -> int:
         """Tables that count for `maximum_queries`."""
-        return questions(self.columns, self._sizes)
-
-    @property
-    def _sizes(self) -> list[int]:
-        states = {info.name: info.states for info in self.delivery.factors}
-        return [math.prod(states.get(name, 1) for name in table) for table in self.tables]
+        return questions(self._joined({info.name: info.holders for info in self.delivery.factors}), self._sizes)
 
     @property
     def columns(self) -> list[list[str]]:
         """The columns of every table, in the order of its states."""
-        columns_of = {info.name: info.columns for info in self.delivery.factors}
-        return [[column for name in table for column in columns_of.get(name, [])] for table in self.tables]
+        return self._joined({info.name: info.columns for info in self.delivery.factors})
+
+    @property
+    def _sizes(self) -> list[int]:
+        states = self._joined({info.name: [info.states] for info in self.delivery.factors})
+        return [math.prod(table) for table in states]
+
+    def _joined(self, parts: dict[str, list[Any]]) -> list[list[Any]]:
+        return [[part for name in table for part in parts.get(name, [])] for table in self.tables]
 
 
 @dataclass(frozen=True, slots=True)
