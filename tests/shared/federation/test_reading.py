@@ -199,6 +199,15 @@ def test_numbers_whose_last_digits_a_sheet_does_not_keep_are_refused_but_for_mea
     assert [canonical_text(value) for value in column] == ["1", str(2**53 - 1), other]
 
 
+@pytest.mark.parametrize("code", [9.75e77, 1e20, -(2.0**53)])
+def test_a_large_missing_code_of_a_measured_number_is_missing_in_a_sheet_too(code: float, tmp_path: Path) -> None:
+    """Pandas makes a whole number of it, with more digits than the code has."""
+    path = tmp_path / "t.xlsx"
+    pd.DataFrame({"c": [1.5, code, 3.0], "n": range(3)}).to_excel(path, index=False)
+    domain = {"c": {"bounds": [0, 9], "missing": [repr(code)]}}
+    assert with_database(path, "excel", domain, {})["c"].isna().tolist() == [False, True, False]
+
+
 def test_whole_numbers_of_parquet_beside_missing_cells_keep_every_digit(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pd.DataFrame({"c": pd.array([1, 2**53 + 1, None], dtype="Int64")}).to_parquet(path)

@@ -81,6 +81,15 @@ def check_digits(frame: Any, reading: Reading) -> None:
             )
 
 
+def as_stored(frame: Any) -> Any:
+    """Return a sheet with its numbers above 2^53 as floats, as it stores them: pandas reads a missing code of 1e77 as a whole number of 78 digits."""
+    stored = frame.copy(deep=False)
+    for name, column in frame.items():
+        if any(map(_is_rounded, column)):
+            stored[name] = column.map(lambda cell: float(cell) if _is_rounded(cell) else cell).astype(object)
+    return stored
+
+
 def check_names(path: Path, sheet: str | None, frame: Any) -> None:
     """Refuse a sheet with two columns of one name: pandas renames the second one, or tells a number from its text, and the first would be taken.
 

@@ -11,7 +11,7 @@ from ...bayes.missing import Reading, inexact, settle
 from ..errors import DataProblem
 from . import parquet
 from .dialect import Dialect, of_file
-from .excel import check_digits, check_formulas, check_names
+from .excel import as_stored, check_digits, check_formulas, check_names
 from .large_csv import LARGE_BYTES, OPTIONS, TOO_MANY_FIELDS, read_large_csv
 
 KINDS = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
@@ -65,6 +65,7 @@ def read_file(
         frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
         check_names(path, sheet, frame)
         check_digits(frame, reading)
+        frame = as_stored(frame)
     else:
         return parquet.read(path, reading, columns)
     return settled(frame, reading, convert=True)
