@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from one_process import OneProcess
 
+from fedbayes.federation.vertical.engine import Engine
+
 from .conftest import pooled_table, spread
 
 AGE = {"column": "age", "op": ">=", "value": 50}
@@ -94,6 +96,24 @@ def test_scalar_product_is_exact_to_its_stated_error(federation, table):
     assert "how many records count in the product" in result["privacy"]["reveals"]["central"]
     error = abs(result["scalar_product"] - float((table.age * table.weight).sum()))
     assert error <= result["diagnostics"]["largest_error"] < 1.0
+
+
+def test_central_learns_counts_without_one_station_where_it_judges_by_them_and_says_so(federation, table, monkeypatch):
+    asked, ask_for = [], Engine.ask
+    monkeypatch.setattr(
+        Engine,
+        "ask",
+        lambda self, tables, *more, **given: asked.append(tables) or ask_for(self, tables, *more, **given),
+    )
+    for conditions, epsilon, sums in (
+        ([AGE], None, 1),
+        ([AGE, WEIGHT], None, 3),
+        ([AGE, WEIGHT, STAGE], None, 4),
+        ([AGE, WEIGHT, STAGE], 2.0, 1),
+    ):
+        result = ask(federation, "count", conditions=conditions, epsilon=epsilon)
+        assert len(asked[-1]) == sums
+        assert ("without what it says" in result["privacy"]["reveals"]["central"]) is (sums > 1)
 
 
 def test_information_gain_equals_the_pooled_one(federation, table):

@@ -235,6 +235,18 @@ def test_against_every_sum_of_cells_one_by_one(chosen, columns, minimum):
     assert tabled.differs_in_few(chosen, ["0"], states, minimum, 1) is bool(found and counted)
 
 
+@pytest.mark.parametrize("work", [0, 10**9])
+def test_columns_of_the_conditions_are_compared_however_much_there_is(monkeypatch, work):
+    """Four columns together, which one row of the count does not fit: no three of them show it."""
+    monkeypatch.setattr(tabled, "MOST_WORK", work)
+    states = {str(number): np.arange(160) >> number & 1 for number in range(4)}
+    chosen = np.all([column == 1 for column in states.values()], axis=0)
+    chosen[np.flatnonzero(chosen)[0]] = False
+    assert tabled.differs_in_few(chosen, list(states), states, 5, 1)
+    beside = {name: states[name] for name in "012"}
+    assert not tabled.differs_in_few(chosen, list(states), beside, 5, 1), "a control"
+
+
 def test_tables_are_remembered_as_one_unless_a_column_has_other_states(tmp_path):
     record = Selections(tmp_path, 1, "table")
     plain = {name: read((), (), {}) for name in COLUMNS}

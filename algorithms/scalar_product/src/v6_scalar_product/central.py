@@ -17,6 +17,9 @@ from .chain import chain_count, check_chain
 from .model import axes, decoded, error_bound, guarded_count, guarded_product, information_gains, is_shown, published
 from .questions import answer, ask_privacy, check_known, noise_told, open_question, preflight_of
 
+WITHOUT_ONE = "for each station, how many records count without what it says"
+"""What central learns of an exact count to judge it (`guarded_count`)."""
+
 
 @central
 def count(federation: Federation, asked: Count) -> dict[str, Any]:
@@ -58,11 +61,14 @@ def count(federation: Federation, asked: Count) -> dict[str, Any]:
         matching = guarded_count(counts, engine.rows, engine.minimum_count)
     if thesis:
         matching, extra = chain_count(federation, engine, list(tests))
+    statement = ask_privacy(epsilon)(engine.setup, len(counts))
+    if len(counts) > 1:
+        statement["reveals"]["central"] += f"; {WITHOUT_ONE}"
     return federation.result(
         count=matching,
         records=engine.rows,
         model={"count": matching, "records": engine.rows},
-        privacy=ask_privacy(epsilon)(engine.setup, len(counts)),
+        privacy=statement,
         diagnostics={"protocol": asked.protocol, **noise, **extra},
     )
 
@@ -176,6 +182,8 @@ def scalar_product(federation: Federation, asked: ScalarProduct) -> dict[str, An
     statement["reveals"]["central"] += (
         "; how many records count in the product, and for each station the power of two above its largest value and whether its values are few"
     )
+    if len(counting) > 1:
+        statement["reveals"]["central"] += f"; {WITHOUT_ONE}"
     return federation.result(
         scalar_product=value,
         records=engine.rows,

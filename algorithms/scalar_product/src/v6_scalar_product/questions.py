@@ -216,7 +216,7 @@ class Product:
 
         def named(left: str | None, right: str | None) -> str:
             if left is None or right is None:
-                return str(left or right)
+                return left or right or ""  # only one of them is nothing
             pairs[f"{left}*{right}"] = (left, right)
             return f"{left}*{right}"
 

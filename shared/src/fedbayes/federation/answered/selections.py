@@ -8,8 +8,8 @@ So a node with a folder database remembers the conditions on its own columns of 
 station forms, on its own table, every sum of its rows with those of up to two earlier counts and of all rows, each added, subtracted or left
 out. The count is refused if such a sum is about fewer rows than the node's minimum, but about some.
 
-Combinations of more than three counts and the number of all rows are not detected. The record holds what tasks said, and no value of the
-table. `tabled` compares counts with the cells of tables.
+Combinations of more than three counts and the number of all rows are not detected. `tabled` compares counts with the cells of tables. The
+record holds what tasks said, and borders of bins that were found for them and revealed, but no other value of the table.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A table of age by illness tells how many of 70 and more are ill. A count of the men among them differs by the women, who may be one; no column by
 itself shows that. So a node with a folder database remembers which of its own columns exact tables had, and by which states. A count is compared
-with the cells of these columns: one by one, and by two and three, since a table tells its margins too.
+with the cells of these columns: one by one, by two and three, since a table tells its margins too, and of all columns of its conditions and all
+but one. Of any two and three no more are compared than take seconds.
 
 A cell that has fewer rows than the node's minimum is hidden, and no sum is made of it. Tables of which no column has two sets of states are
 remembered as one, so a count can be refused for cells of columns that no table had together. Two tables are not compared with each other here:
@@ -12,7 +13,7 @@ remembered as one, so a count can be refused for cells of columns that no table 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,13 @@ from numpy.typing import NDArray
 MOST_TABLES = 64
 """Sets of columns of which each has a column with other states than all others, as many as readings of one column (`readings.MOST_READINGS`)."""
 MOST_TOGETHER = 3
-"""Columns of which the joint states are compared with a count; those of its conditions are, however many they are."""
+"""Any columns of which the joint states are compared with a count."""
 SPARSE = 4
 """Joint states for each row from which on only those that occur are numbered: sorting costs more than counting a few that do not."""
 MOST_WORK = 200_000_000
-"""Rows times groups of columns times counts that an answer is compared with, some seconds of a processor; single columns are compared whatever it takes."""
+"""Rows times groups of any two and three columns times counts that an answer is compared with: some seconds of a processor."""
+FEWEST_ROWS = 4_000
+"""A group of columns takes as long as so many rows do, however few there are."""
 
 
 def united(tables: Sequence[Mapping[str, str]], states: Mapping[str, str]) -> dict[str, str]:
@@ -57,26 +60,18 @@ def differs_in_few(
     """
     if min(int(chosen.sum()), int((~chosen).sum())) < minimum:
         return False  # no count is answered about so few; these are rows that were left out, of which `selections` takes care
-    most = MOST_WORK // (max(len(chosen), 1) * counts)
-    for number, columns in enumerate(_groups(conditions, list(states))):
-        if number > most and len(columns) > 1:
-            return False
-        if 0 < _apart(chosen, [states[column] for column in columns], minimum) < minimum:
-            return True
-    return False
-
-
-def _groups(first: Sequence[str], columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Return groups of columns: each one, those of `first`, then all of two and three."""
-    core = [column for column in columns if column in first]
-    seen = set()
-    sizes = range(2, len(core) + 1)
-    parts = (itertools.combinations(core, size) for size in sizes)
-    others = (itertools.combinations(columns, size) for size in range(2, MOST_TOGETHER + 1))
-    for group in itertools.chain(((column,) for column in columns), *parts, *others):
-        if group not in seen:
-            seen.add(group)
-            yield group
+    most = MOST_WORK // (max(len(chosen), FEWEST_ROWS) * counts)
+    core = tuple(column for column in states if column in conditions)
+    together = (itertools.combinations(states, size) for size in range(2, MOST_TOGETHER + 1))
+    groups = itertools.chain(
+        ((column,) for column in states),
+        [core],
+        itertools.combinations(core, max(len(core) - 1, 0)),
+        itertools.islice(itertools.chain.from_iterable(together), most),
+    )
+    return any(
+        0 < _apart(chosen, [states[column] for column in columns], minimum) < minimum for columns in groups if columns
+    )
 
 
 def _apart(chosen: NDArray[np.bool_], states: Sequence[NDArray[np.int64]], minimum: int) -> int:
