@@ -13,9 +13,9 @@ from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import ROW, CountNoise, preflight, schema_errors
 
-from . import report
+from . import result
 from .arguments import Fit, checked_terms
-from .horizontal import report as horizontal_report
+from .horizontal import result as horizontal_result
 from .horizontal.fitting import Sums, solve_sums
 from .horizontal.formula import Design, entry_of
 from .horizontal.messages import MOST_COLUMNS, Question, reference_of
@@ -75,14 +75,14 @@ def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
     sums = Sums(federation, stations, known, asked.limit - asked.sandwich)
     solution = solve_sums(sums, asked.penalty, asked.tolerance)
     scores = sums.scores(solution.sums) if asked.sandwich else None
-    model = horizontal_report.model_json(
+    model = horizontal_result.model_json(
         known, question.grids[0], solution, asked.penalty, asked.time_transform, scores
     )
-    report.warn_of_units(federation, question.labels, solution.coefficients / widths(known))
-    horizontal_report.warn_of_coarse_times(federation, question.ties, known.events, solution)
+    result.warn_of_units(federation, question.labels, solution.coefficients / widths(known))
+    horizontal_result.warn_of_coarse_times(federation, question.ties, known.events, solution)
     return federation.result(
         model=model,
-        privacy=horizontal_report.privacy(known.question, asked.sandwich),
+        privacy=horizontal_result.privacy(known.question, asked.sandwich),
         diagnostics={"evaluations": solution.evaluations, "times_asked": len(question.times)},
     )
 
@@ -170,13 +170,13 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
             f"the log-likelihood and its test are accurate to about {solution.gain_error:.1g} only, as max_rounds was reached; "
             "raise max_rounds"
         )
-    report.warn_of_units(federation, prepared.names, solution.coefficients / scales)
+    result.warn_of_units(federation, prepared.names, solution.coefficients / scales)
     offset, shift = mean_predictor(federation, prepared, solution.coefficients)
     counts = surface.counts if prepared.plan.complete else [prepared.records, prepared.outcome.events]
     if counts is None:
         federation.warn("a few records have missing values; nodes publish no such small count")
     return federation.result(
-        model=report.model_json(
+        model=result.model_json(
             prepared,
             options,
             solution.coefficients / scales,
@@ -189,7 +189,7 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
             surface.null,
             squares if squares is None else squares * np.outer(scales, scales),
         ),
-        privacy=report.privacy(federation, prepared, options.solver),
+        privacy=result.privacy(federation, prepared, options.solver),
         diagnostics={
             "steps": solution.steps,
             "solver": options.solver,
@@ -216,10 +216,10 @@ def _seen_result(
 ) -> dict[str, Any]:
     """Return the result of a solver that works on predictors of scaled columns."""
     scales = np.array(prepared.scales)
-    report.warn_of_units(federation, prepared.names, solution.coefficients / scales)
+    result.warn_of_units(federation, prepared.names, solution.coefficients / scales)
     offset, _ = mean_predictor(federation, prepared, solution.coefficients)
     return federation.result(
-        model=report.model_json(
+        model=result.model_json(
             prepared,
             options,
             solution.coefficients / scales,
@@ -231,6 +231,6 @@ def _seen_result(
             [prepared.records, prepared.outcome.events],
             prepared.outcome.log_likelihood,
         ),
-        privacy=report.privacy(federation, prepared, options.solver),
+        privacy=result.privacy(federation, prepared, options.solver),
         diagnostics={"steps": solution.steps, "solver": options.solver, **diagnostics},
     )
