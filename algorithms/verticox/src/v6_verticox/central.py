@@ -28,7 +28,7 @@ from .rounds.setup import Prepared, prepare
 from .rounds.surface import FederatedSurface
 from .solvers.bfgs import solve_seen
 from .solvers.consensus import solve_consensus
-from .solvers.newton import solve
+from .solvers.newton import ROUNDS_BESIDE, solve
 
 SANDWICH_ROUNDS = 5  # as many as `robust` adds (README)
 MOST_STEPS = 40  # far beyond the about five that fits take: max_rounds ends first what does not converge
@@ -166,9 +166,10 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
             "transform features with outliers"
         )
     if solution.gain_error > KNOWN_LIKELIHOOD:
+        short = surface.rounds_left() < ROUNDS_BESIDE
+        remedy = "raise max_rounds" if short else "transform features with outliers (by their log or rank)"
         federation.warn(
-            f"the log-likelihood and its test are accurate to about {solution.gain_error:.1g} only, as max_rounds was reached; "
-            "raise max_rounds"
+            f"the log-likelihood and its test are accurate to about {solution.gain_error:.1g} only; {remedy}"
         )
     result.warn_of_units(federation, prepared.names, solution.coefficients / scales)
     offset, shift = mean_predictor(federation, prepared, solution.coefficients)
