@@ -29,6 +29,7 @@ from .rounds.surface import FederatedSurface
 from .solvers.bfgs import solve_seen
 from .solvers.consensus import solve_consensus
 from .solvers.newton import ROUNDS_BESIDE, solve
+from .solvers.newton import Fit as Solution
 
 SANDWICH_ROUNDS = 5  # as many as `robust` adds (README)
 MOST_STEPS = 40  # far beyond the about five that fits take: max_rounds ends first what does not converge
@@ -160,17 +161,7 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
     scales = np.array(prepared.scales)
     solution = alone(solve(surface, options.penalty / scales**2, options.tolerance, MOST_STEPS, likelihood=True))
     squares = alone(surface.squares()) if options.robust else None
-    if solution.residual > ACCURATE or prepared.tails.largest(solution.coefficients) > LARGEST_ACCURATE:
-        federation.warn(
-            "risks of records differ by four or more orders of magnitude, so coefficients may be accurate to 1e-4 standard deviations only; "
-            "transform features with outliers"
-        )
-    if solution.gain_error > KNOWN_LIKELIHOOD:
-        short = surface.rounds_left() < ROUNDS_BESIDE
-        remedy = "raise max_rounds" if short else "transform features with outliers (by their log or rank)"
-        federation.warn(
-            f"the log-likelihood and its test are accurate to about {solution.gain_error:.1g} only; {remedy}"
-        )
+    _warn_of_accuracy(federation, prepared, surface, solution)
     result.warn_of_units(federation, prepared.names, solution.coefficients / scales)
     offset, shift = mean_predictor(federation, prepared, solution.coefficients)
     counts = surface.counts if prepared.plan.complete else [prepared.records, prepared.outcome.events]
@@ -197,6 +188,23 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
             "log_likelihood_error": solution.gain_error,
         },
     )
+
+
+def _warn_of_accuracy(
+    federation: Federation, prepared: Prepared, surface: FederatedSurface, solution: Solution
+) -> None:
+    """Warn where coefficients, or the log-likelihood, are known coarsely."""
+    if solution.residual > ACCURATE or prepared.tails.largest(solution.coefficients) > LARGEST_ACCURATE:
+        federation.warn(
+            "risks of records differ by four or more orders of magnitude, so coefficients may be accurate to 1e-4 standard deviations only; "
+            "transform features with outliers"
+        )
+    if solution.gain_error > KNOWN_LIKELIHOOD:
+        short = surface.rounds_left() < ROUNDS_BESIDE
+        remedy = "raise max_rounds" if short else "transform features with outliers (by their log or rank)"
+        federation.warn(
+            f"the log-likelihood and its test are accurate to about {solution.gain_error:.1g} only; {remedy}"
+        )
 
 
 def bfgs(federation: Federation, prepared: Prepared, options: Fit) -> dict[str, Any]:
