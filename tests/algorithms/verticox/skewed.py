@@ -55,6 +55,15 @@ def several(kind: str, seed: int, rows: int = 300) -> pd.DataFrame:
     return _observed(rng, columns, 0.3 * sum(_standardised(values) for values in columns.values()))
 
 
+def followed(kind: str, seed: int, rows: int = 300) -> pd.DataFrame:
+    """Return six such features; records are lost at any time, so that the last of them are alone at risk."""
+    rng = np.random.default_rng([seed, zlib.crc32(f"followed {kind}".encode())])
+    columns = {f"first{place}": SEVERAL[kind](rng, rows) for place in range(6)}
+    predictor = 0.4 * sum(_standardised(values) for values in columns.values())
+    times = rng.exponential(np.exp(-np.clip(predictor, -20.0, 20.0)))
+    return pd.DataFrame({**columns, "time": times, "event": (rng.uniform(size=rows) > 0.4).astype(int)})
+
+
 def hospital(seed: int, rows: int = 500) -> pd.DataFrame:
     """Return age, sex, creatinine with one entry in other units, CRP, troponin, days, dialysis and a rare diagnosis of four patients; days of survival."""
     rng = np.random.default_rng([seed, 7])

@@ -12,10 +12,11 @@ from v6_verticox.arguments import MOST_ROUNDS
 from v6_verticox.cox import likelihood
 from v6_verticox.cox.tails import ORDINARY, Tails, reach
 from v6_verticox.rounds.lockstep import alone
+from v6_verticox.solvers import newton
 from v6_verticox.solvers.newton import solve
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from skewed import EFFECTS, PAIRS, RARE, SEVERAL, TAILED, hospital, pair, several, single
+from skewed import EFFECTS, PAIRS, RARE, SEVERAL, TAILED, followed, hospital, pair, several, single
 
 SETUP = 5
 CASES = [
@@ -37,6 +38,7 @@ def check_fit(rehearse, frame, parties=3, ties="breslow", stratum=None, rounds=8
     gain = expected.log_likelihood - expected.null_log_likelihood
     assert error <= 1e-6
     assert abs(found.gain - gain) <= found.gain_error + 1e-6 * gain
+    assert found.gain_error <= 0.1
     own, pooled = (np.sqrt(np.diag(np.linalg.inv(matrix))) for matrix in (found.information, expected.information))
     np.testing.assert_allclose(own, pooled * scale, rtol=3e-5)
     assert surface.rounds + SETUP <= rounds
@@ -67,6 +69,18 @@ def test_two_skewed_features(rehearse, kinds):
 def test_several_heavy_tails(rehearse, kind, seed):
     """Risk sets late in the follow-up change in ways that no moment tells, so some steps are tried again."""
     check_fit(rehearse, several(kind, seed), rounds=MOST_ROUNDS["private_newton"])
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("cube", 0), ("fifth power", 7)])
+def test_slopes_that_were_lost_are_asked_for_again(rehearse, monkeypatch, kind, seed):
+    """A record that is alone at risk changes the sums more than thought: so do the points from zero to the end."""
+    frame = followed(kind, seed)
+    rounds = check_fit(rehearse, frame)
+    monkeypatch.setattr(newton, "ROUNDS_WIDE", 1_000)
+    surface, _ = rehearse(frame, [name for name in frame if name not in ("time", "event")], 3)
+    control = alone(solve(surface, np.zeros(6), 1e-7, 30, likelihood=True))
+    assert control.gain_error > 0.5
+    assert surface.rounds + SETUP <= rounds - 8
 
 
 @pytest.mark.parametrize(("parties", "ties"), [(2, "breslow"), (4, "breslow"), (3, "efron")])

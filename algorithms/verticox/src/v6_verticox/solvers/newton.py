@@ -59,6 +59,7 @@ NEAR = 0.02
 EXACT, EXACT_ENOUGH = 1e-9, 2.0**-25
 """Least and largest error planned, so that the gain is known to about 1e-8 of it; 2^-25 where rows are many."""
 NOT_EXACT = 1e-3  # residual: two refinements from exact; a point beyond it is given up rather than paid for
+ROUNDS_WIDE = 16  # the same to ask for them again: four and as many as the widest plan has pairs, and what refines it
 ROUNDS_BESIDE = 20  # kept besides for the steps to the end, about ten rounds each
 TOO_SKEWED = (
     "the risk of some records changes too much in one step, or differs too much between records; transform features with outliers "
@@ -108,7 +109,7 @@ async def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: in
         move = await search.advance()
         final = surface.tails.weighed(move) < math.sqrt(tolerance) / 10.0
         await search.measure(final)
-        if final:
+        if final and not search.asks_again():
             move = search.newton_step(search.here)
             return search.solution(move)
 
@@ -120,6 +121,7 @@ class _Search:
         self.surface, self.ridge, self.max_steps, self.likelihood = surface, ridge, max_steps, likelihood
         self.sources: list[tuple[int, Vector, float]] = [(0, np.zeros(len(ridge)), 0.0)]
         self.path, self.step, self.lag, self.tail, self.crowd = Path(), 0, 0.0, SHORT_TAIL, CROWD
+        self.wide = False
         self.information: Vector = np.zeros((len(ridge), len(ridge)))
 
     async def begin(self) -> None:
@@ -146,6 +148,12 @@ class _Search:
         gain += float(self.here.gradient @ move - move @ self.information @ move / 2.0)
         residual = abs(self.here.residual) / self.surface.events
         return Fit(self.here.coefficients + move, self.path.information_after(move), gain, error, residual, self.step)
+
+    def asks_again(self) -> bool:
+        """Return whether the slopes beside were lost and there are rounds to ask for them again, once, from wide intervals."""
+        again = self.likelihood and not self.wide and self.surface.rounds_left() >= ROUNDS_BESIDE + ROUNDS_WIDE
+        self.wide = self.wide or again
+        return again
 
     def newton_step(self, point: Gradient) -> Vector:
         """Return the full Newton step from a point."""
@@ -242,7 +250,8 @@ class _Search:
             point = fraction * coefficients
             near = [(self._spread(point - known) * self.tail + 2.0 * lag, step) for step, known, lag in self.sources]
             distance, source = min(near)
-            points.append(Beside(point, source, reciprocal_plan(min(distance, WIDEST_RETRY), self._exact())))
+            width = WIDEST_FAR if self.wide else min(distance, WIDEST_RETRY)
+            points.append(Beside(point, source, reciprocal_plan(width, self._exact())))
         return points
 
     def _noise(self) -> float:
