@@ -173,7 +173,11 @@ def test_a_model_that_was_changed_is_refused_before_any_round(change, text):
 
 def test_a_model_is_taken_as_it_was_returned():
     assert curves_of(checked_model(MODEL))[0].times == [1.0, 2.0]
-    named = {"features": ["a=b"], "coefficients": [{"feature": "a=b=c", "coefficient": 1.0}], "references": {"a=b": "d"}}
+    named = {
+        "features": ["a=b"],
+        "coefficients": [{"feature": "a=b=c", "coefficient": 1.0}],
+        "references": {"a=b": "d"},
+    }
     assert checked_model({**MODEL, **named})["features"] == ["a=b"]
 
 

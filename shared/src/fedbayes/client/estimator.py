@@ -51,7 +51,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (n, classes)."""
-        table = predict_table(self.model, X, self.label)
+        table = predict_table(self.model, frame_as_fitted(X, None, domain_of(self.model)), self.label)
         return np.asarray(table[[f"P({name})" for name in self.classes_]], dtype=np.float64)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.column_codes import distinct_values
-from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.encoding import canonical_text, categories_meant
 from fedbayes.bayes.model_matrix import Codes, indicators
 from fedbayes.federation.errors import DataProblem, ThresholdError
 
@@ -170,19 +170,18 @@ def known_categories(values: Any, feature: str, known: Sequence[str]) -> npt.NDA
     DataProblem
         Naming the column, where a cell is none of them: it would be taken for the reference.
     """
-    meaning: dict[str | None, list[str]] = {}
-    for category in known:
-        meaning.setdefault(canonical_text(category), []).append(category)
+    same = categories_meant(known)
     codes, distinct = distinct_values(values)
     texts = []
     for value in distinct:
-        text, same = str(value).strip(), meaning.get(canonical_text(value), [])
-        if text not in known and len(same) != 1:
+        text = str(value).strip()
+        meant = text if text in known else same.get(canonical_text(value) or "")
+        if meant is None:
             raise DataProblem(
                 f"feature '{feature}' has categories that the model does not know; correct them or leave these records out, "
                 "or fit with these categories"
             )
-        texts.append(text if text in known else same[0])
+        texts.append(meant)
     return np.array([*texts, ""], dtype=str)[codes]
 
 
