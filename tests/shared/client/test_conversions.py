@@ -88,7 +88,7 @@ def test_networks_with_odd_names_are_the_same_elsewhere(seed, tmp_path):
     np.testing.assert_allclose(probabilities, expected, atol=1e-9)
     classifier = result.to_sklearn()
     np.testing.assert_array_equal(classifier.predict_proba(frame), probabilities)
-    assert classifier.predict(frame).tolist() == predicted["prediction"].tolist()
+    assert [str(one) for one in classifier.predict(frame).tolist()] == predicted["prediction"].tolist()
     back = from_bif(result.to_bif())
     assert (back.states, back.parents) == (network.states, network.parents)
     for node, table in network.tables.items():
@@ -264,3 +264,31 @@ def test_truth_values_of_a_cox_model_are_ones_and_zeros_too(written, reference, 
     np.testing.assert_allclose(result.predict(pd.DataFrame({"smoke": written}))["linear_predictor"], truths)
     numbers = loaded({**result["model"], "coefficients": [{"feature": "smoke", "coefficient": 1.0}]}, tmp_path)
     np.testing.assert_allclose(numbers.predict(pd.DataFrame({"smoke": written}))["linear_predictor"], [1.0, 0.0, 1.0])
+
+
+LABELS = {"0 and 1": [0, 1], "three": [0, 1, 2], "truths": [False, True], "texts": ["n", "y"]}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+@pytest.mark.parametrize("method", ["discriminative_naive_bayes", "vertibayes", "bayesian_ensemble"])
+def test_scikit_learn_scores_a_classifier_against_the_labels_of_a_table(method, labels):
+    random = np.random.default_rng(5)
+    places = random.integers(0, len(labels), 240)
+    frame = pd.DataFrame({"a": random.choice(["u", "v"], 240), "c": [f"c{k}" for k in places]})
+    frame["c"] = frame["c"].where(random.random(240) < 0.8, "c0")
+    frame["y"] = np.array(labels, dtype=object)[places]
+    frame = frame.infer_objects()
+    domain = {"a": {"categories": ["u", "v"]}, "c": {"categories": sorted(frame["c"].unique())}}
+    asked = {"label": "y", "domain": {**domain, "y": {"categories": labels}}}
+    if method != "discriminative_naive_bayes":
+        asked |= {"split": "horizontal"}
+        asked |= (
+            {"columns": ["a", "c", "y"], "structure": "naive"} if method == "vertibayes" else {"features": ["a", "c"]}
+        )
+    with OneProcess({name: frame.iloc[start::3] for start, name in enumerate("xyz")}) as federation:
+        result = federation.run(method, "fit", asked)
+    classifier, features = result.to_sklearn(), frame[["a", "c"]]
+    assert classifier.classes_.tolist() == labels
+    told = result.predict(features)["prediction"].str.lower() == [str(label).lower() for label in frame["y"]]
+    assert classifier.score(features, frame["y"]) == pytest.approx(told.mean())
+    assert told.mean() > 0.6
