@@ -19,7 +19,7 @@ from v6_verticox.horizontal.private import records
 from v6_verticox.horizontal.private.fitting import PrivateFit
 from v6_verticox.horizontal.private.layout import outline_layout, slope_layout
 from v6_verticox.horizontal.private.messages import Asked
-from v6_verticox.horizontal.private.report import spans
+from v6_verticox.horizontal.private.result import spans
 
 pytestmark = pytest.mark.benchmark
 

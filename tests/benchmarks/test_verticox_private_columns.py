@@ -15,7 +15,7 @@ from v6_verticox.horizontal.messages import Question
 from v6_verticox.horizontal.private import records
 from v6_verticox.horizontal.private.messages import Asked
 from v6_verticox.horizontal.private.records import spent
-from v6_verticox.horizontal.private.report import spans
+from v6_verticox.horizontal.private.result import spans
 from v6_verticox.messages.setup import Plan
 from v6_verticox.noisy.cuts import Limits, blocks_of, weighed
 from v6_verticox.noisy.fit import ColumnsFit

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fedbayes.federation.errors import ConvergenceError
+from v6_verticox.arguments import MOST_ROUNDS
 from v6_verticox.cox import likelihood
 from v6_verticox.rounds.lockstep import alone
 from v6_verticox.solvers.newton import solve
@@ -75,3 +76,16 @@ def test_rounds_and_errors_on_skewed_features():
     print(f"larger: {[(entry[0], f'{entry[1]:.0e}', round(float(entry[2]), 1)) for entry in beyond]}")
     assert max(entry[0] for entry in inside) <= 80
     assert max(entry[1] for entry in inside) <= 2e-6
+
+
+def test_rounds_and_errors_of_several_heavy_tails():
+    """Four features with such tails and effects beside two ordinary ones, 300 and 1,000 records."""
+    from skewed import SEVERAL, several
+
+    for kind in SEVERAL:
+        for rows in (300, 1_000):
+            found = [measured(several(kind, seed, rows)) for seed in SEEDS]
+            own = [entry for entry in found if entry[2] <= LARGEST]
+            print(f"four of {kind}, {rows} records: {summary(own)}; {sum(entry[0] <= 80 for entry in own)} within 80")
+            assert max(entry[0] for entry in own) <= MOST_ROUNDS["private_newton"]
+            assert max(entry[1] for entry in own) <= 1e-5

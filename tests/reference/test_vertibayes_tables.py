@@ -9,9 +9,9 @@ import pytest
 
 from fedbayes.bayes.tables import PooledTables
 from fedbayes.federation.vertical.coding import resolve
-from v6_vertibayes import results
 from v6_vertibayes.arguments import Fit
 from v6_vertibayes.model import Variable, learn
+from v6_vertibayes.result import criteria, observed
 from v6_vertibayes.validation import assess
 
 FOLDS = 10
@@ -94,5 +94,5 @@ def test_areas_reach_the_published_central_column(name, missing, folds, central,
 def test_published_criterion_of_complete_data(name, published, paper_data, paper_folder) -> None:
     study = experiment(name, 0, paper_data, paper_folder)
     found = study.learned(slice(None))
-    criteria = results.criteria(found.network, results.observed(found.structure.counts, found.network), study.rows)
-    assert criteria["aic_published"] == pytest.approx(published, rel=0.01)
+    told = criteria(found.network, observed(found.structure.counts, found.network), study.rows)
+    assert told["aic_published"] == pytest.approx(published, rel=0.01)

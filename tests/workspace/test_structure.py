@@ -26,10 +26,7 @@ PARTS = (
     "pyproject.toml",
     "algorithm_store.json",
     "README.md",
-    "src/v6_{name}/__init__.py",
-    "src/v6_{name}/central.py",
-    "src/v6_{name}/partial.py",
-    "src/v6_{name}/messages.py",
+    *(f"src/v6_{{name}}/{door}.py" for door in ("__init__", "arguments", "central", "partial", "messages", "result")),
 )
 TOLD_ELSEWHERE = {
     "README.md": "| [`{name}`](algorithms/{name}/README.md) |",

@@ -17,9 +17,10 @@ from test_vertibayes_tables import ARGUMENTS, FOLDS, Published
 
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.tables import PooledTables
-from v6_vertibayes import results, validation
+from v6_vertibayes import validation
 from v6_vertibayes.arguments import Fit
 from v6_vertibayes.model import Learned, learn
+from v6_vertibayes.result import criteria, observed
 
 from .. import core
 from ..core import Item
@@ -125,10 +126,10 @@ def table_3_3(quick: bool) -> Item:
             for missing in (0, 10) if quick else MISSING:
                 study = experiment(name, missing)
                 made = learned(study, slice(None))[1]
-                counts = results.observed(made.structure.counts, made.network)
-                criteria = results.criteria(made.network, counts, study.rows)
+                counts = observed(made.structure.counts, made.network)
+                told = criteria(made.network, counts, study.rows)
                 for kind in ("central", "federated"):
-                    own = (criteria["aic_published"], criteria["aic"])
+                    own = (told["aic_published"], told["aic"])
                     item.add((name, missing, kind), theirs[f"{name}|{missing}|{kind}"], *own)
     return item
 

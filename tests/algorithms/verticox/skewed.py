@@ -20,6 +20,12 @@ TAILED: dict[str, Callable[[np.random.Generator, int], Vector]] = {
 RARE = {
     f"{ones} ones": (lambda rng, rows, ones=ones: (rng.permutation(rows) < ones).astype(float)) for ones in (3, 5, 10)
 }
+SEVERAL: dict[str, Callable[[np.random.Generator, int], Vector]] = {
+    "fifth power": lambda rng, rows: rng.normal(size=rows) ** 5,
+    "cube": lambda rng, rows: rng.normal(size=rows) ** 3,
+    "student 2": lambda rng, rows: rng.standard_t(2.0, size=rows),
+    "lognormal 1": TAILED["lognormal 1"],
+}
 PAIRS = (("lognormal 2", "5 ones"), ("pareto 1.5", "lognormal 1"), ("3 ones", "10 ones"), ("pareto 1.1", "pareto 1.5"))
 
 
@@ -40,6 +46,13 @@ def pair(kinds: tuple[str, str], seed: int, rows: int = 500) -> pd.DataFrame:
     columns = [{**TAILED, **RARE}[kind](rng, rows) for kind in kinds]
     effects = [0.8 * v if kind in RARE else 0.4 * _standardised(v) for kind, v in zip(kinds, columns, strict=True)]
     return _observed(rng, {"first": columns[0], "second": columns[1]}, effects[0] + effects[1])
+
+
+def several(kind: str, seed: int, rows: int = 300) -> pd.DataFrame:
+    """Return a table with four such features, all with an effect, beside two normal ones."""
+    rng = np.random.default_rng([seed, zlib.crc32(f"several {kind}".encode())])
+    columns = {f"first{place}": SEVERAL[kind](rng, rows) for place in range(4)}
+    return _observed(rng, columns, 0.3 * sum(_standardised(values) for values in columns.values()))
 
 
 def hospital(seed: int, rows: int = 500) -> pd.DataFrame:

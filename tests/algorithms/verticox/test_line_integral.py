@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from v6_verticox.cox import likelihood
-from v6_verticox.cox.line_integral import Ends, Path, fractions, integrate, nodes_for
+from v6_verticox.cox.line_integral import FURTHEST, Ends, Path, fractions, integrate, nodes_for
 
 
 @pytest.mark.parametrize(("nodes", "degree"), [(n, degree) for n in (2, 3, 4) for degree in range(2 * n + 4)])
@@ -20,6 +20,16 @@ def test_nodes_are_the_roots_of_the_jacobi_polynomial():
 
     for nodes in (2, 3, 4):
         np.testing.assert_allclose(fractions(nodes), (roots_jacobi(nodes, 2, 2)[0] + 1.0) / 2.0, atol=1e-15)
+
+
+def test_the_curvature_after_a_last_step_is_carried_along_the_one_before():
+    path, slope, first = Path(), np.array([[0.2, 0.1], [0.1, -0.3]]), np.diag([2.0, 3.0])
+    for share in (0.0, 0.9):
+        path.add(share * np.array([1.0, 2.0]), np.zeros(2), first + share * slope)
+    np.testing.assert_allclose(path.information_after(np.array([0.1, 0.2])), first + slope)
+    np.testing.assert_allclose(path.information_after(np.zeros(2)), first + 0.9 * slope)
+    far = path.information_after(np.array([10.0, 20.0]))
+    np.testing.assert_allclose(far, first + 0.9 * (1.0 + FURTHEST) * slope)
 
 
 @pytest.mark.parametrize("strength", [0.1, 0.4, 0.7, 1.0, 1.5, 2.5])

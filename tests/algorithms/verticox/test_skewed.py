@@ -1,4 +1,4 @@
-"""Heavy tails and rare indicators: within 80 rounds at 1e-6, and what cannot be fitted is named."""
+"""Heavy tails and rare indicators: mostly within 80 rounds at 1e-6, and what cannot be fitted is named."""
 
 import sys
 from pathlib import Path
@@ -8,13 +8,14 @@ import pytest
 from one_process import OneProcess
 
 from fedbayes.federation.errors import ConvergenceError
+from v6_verticox.arguments import MOST_ROUNDS
 from v6_verticox.cox import likelihood
 from v6_verticox.cox.tails import ORDINARY, Tails, reach
 from v6_verticox.rounds.lockstep import alone
 from v6_verticox.solvers.newton import solve
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from skewed import EFFECTS, PAIRS, RARE, TAILED, hospital, pair, single
+from skewed import EFFECTS, PAIRS, RARE, SEVERAL, TAILED, hospital, pair, several, single
 
 SETUP = 5
 CASES = [
@@ -24,7 +25,7 @@ CASES = [
 ]
 
 
-def check_fit(rehearse, frame, parties=3, ties="breslow", stratum=None):
+def check_fit(rehearse, frame, parties=3, ties="breslow", stratum=None, rounds=80):
     """Compare with the pooled fit; return the rounds."""
     features = [name for name in frame if name not in ("time", "event")]
     surface, scale = rehearse(frame, features, parties, limit=5 if ties == "efron" else 0, stratum=stratum)
@@ -36,7 +37,9 @@ def check_fit(rehearse, frame, parties=3, ties="breslow", stratum=None):
     gain = expected.log_likelihood - expected.null_log_likelihood
     assert error <= 1e-6
     assert abs(found.gain - gain) <= found.gain_error + 1e-6 * gain
-    assert surface.rounds + SETUP <= 80
+    own, pooled = (np.sqrt(np.diag(np.linalg.inv(matrix))) for matrix in (found.information, expected.information))
+    np.testing.assert_allclose(own, pooled * scale, rtol=3e-5)
+    assert surface.rounds + SETUP <= rounds
     return surface.rounds + SETUP
 
 
@@ -56,6 +59,14 @@ def test_one_skewed_feature(rehearse, kind, effect):
 @pytest.mark.parametrize("kinds", PAIRS)
 def test_two_skewed_features(rehearse, kinds):
     assert check_fit(rehearse, pair(kinds, 1)) <= 80
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("kind", SEVERAL)
+def test_several_heavy_tails(rehearse, kind, seed):
+    """Risk sets late in the follow-up change in ways that no moment tells, so some steps are tried again."""
+    check_fit(rehearse, several(kind, seed), rounds=MOST_ROUNDS["private_newton"])
 
 
 @pytest.mark.parametrize(("parties", "ties"), [(2, "breslow"), (4, "breslow"), (3, "efron")])

@@ -9,7 +9,7 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.roles import check_helper_name, identifying
 
-from . import results
+from . import result
 from . import scoring as elections
 from .arguments import Classify, Evaluate, Fit
 from .ensemble import Ensemble
@@ -32,7 +32,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     ThresholdError
         If too few records or organizations take part.
     """
-    return results.fitted(federation, asked, train(federation, asked))
+    return result.fitted(federation, asked, train(federation, asked))
 
 
 @central
@@ -52,11 +52,11 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
                 "model: secret members cannot score rows of other stations; classify public records instead"
             )
         scores = elections.local_scores(federation, ensemble, asked.organizations)
-        return results.evaluated(federation, ensemble, scores, asked.scoring, aligned=False)
+        return result.evaluated(federation, ensemble, scores, asked.scoring, aligned=False)
     identifier = check_alignment(asked.id_column, asked.rows_aligned)
     election = elections.Election(federation, ensemble, identifier, asked.helper, asked.organizations)
     election.align()
-    return results.evaluated(federation, ensemble, election.tallied(), asked.scoring, aligned=True)
+    return result.evaluated(federation, ensemble, election.tallied(), asked.scoring, aligned=True)
 
 
 @central
@@ -75,17 +75,17 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
         federation.resolve([asked.identify], "identify")
     if asked.records is not None:
         probabilities = elections.outside_predictions(federation, ensemble, asked.records, asked.organizations)
-        return results.classified(federation, ensemble, [], probabilities)
+        return result.classified(federation, ensemble, [], probabilities)
     if ensemble.split == "horizontal":
         if ensemble.secret:
             raise ArgumentError("model: secret members cannot vote on rows of other stations; give records")
         answers = elections.local_predictions(federation, ensemble, asked.id_column, asked.organizations)
         places, names, probabilities = answers
-        return results.classified(federation, ensemble, names, probabilities, places)
+        return result.classified(federation, ensemble, names, probabilities, places)
     if asked.id_column is None:
         raise ArgumentError("id_column: name the column that identifies the records at every station, or give records")
     identifier = check_alignment(asked.id_column)
     election = elections.Election(federation, ensemble, identifier, asked.helper, asked.organizations)
     election.align()
     names, probabilities = election.predictions(identifying(federation, election.engine.setup, asked.identify))
-    return results.classified(federation, ensemble, names, probabilities, joined=True)
+    return result.classified(federation, ensemble, names, probabilities, joined=True)

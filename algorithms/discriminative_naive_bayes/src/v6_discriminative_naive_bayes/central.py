@@ -17,7 +17,8 @@ from fedbayes.federation.horizontal import (
 from .arguments import Evaluate, Fit, without_effect
 from .classifier import loader
 from .messages import Shape
-from .settings import PERSONAL_ITERATIONS, before_fit, statement
+from .result import fitted
+from .settings import PERSONAL_ITERATIONS, before_fit
 from .training import Training
 
 
@@ -55,13 +56,9 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     training = Training(federation, parties.stations, shape, chosen)
     training.count_tables()
     learned = training.learn()
-    diagnostics = training.diagnostics(learned)
-    chosen_by_plan = asked.left_to_the_plan(bins, training.settings.cut)
-    if chosen_by_plan:
-        diagnostics["left_to_the_plan"] = chosen_by_plan
-    if asked.personalize:
-        diagnostics["personalized"] = training.personalized(learned)
-    return federation.result(training.model(learned).to_dict(), statement(training.settings, shape), diagnostics)
+    personalized = training.personalized(learned) if asked.personalize else None
+    left = asked.left_to_the_plan(bins, training.settings.cut)
+    return fitted(federation, training, learned, left, personalized)
 
 
 @central

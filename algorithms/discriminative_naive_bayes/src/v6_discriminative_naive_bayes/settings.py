@@ -1,11 +1,10 @@
-"""The settings of a fit, checked together, and what its result may promise."""
+"""The settings of a fit, checked together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-from fedbayes.federation import Preflight, results
+from fedbayes.federation import Preflight
 from fedbayes.federation.horizontal import CountNoise, Unit, preflight
 
 from . import terms
@@ -86,35 +85,3 @@ def before_fit(settings: Settings, columns: list[str], personalize: bool) -> Pre
     scored = ("partial_evaluate",) if personalize else ()
     noise = settings.step_noise
     return preflight(columns, (*counted, "partial_step", *scored), noise, noise.promises, settings.unit)
-
-
-def statement(settings: Settings, shape: Shape) -> dict[str, Any]:
-    """Return the privacy statement of a fit."""
-    private = settings.step_noise.private
-    step = "improved weights" if settings.averaging else "gradient" if private else "loss and gradient"
-    noisy = "noisy " if private else ""
-    reveals = {
-        "central": f"the {noisy}sum over all stations of every step's {step}"
-        + ("" if shape.tables == "local" else f", and the {noisy}tables over all stations"),
-        "stations": "the weights of every step" + ("" if shape.tables == "local" else ", and the tables"),
-        "researcher": "the model",
-    }
-    if not private:
-        return results.not_private(
-            "the weights are functions of the data, and the tables are exact; give epsilon for noise", reveals
-        )
-    noise, whole_station = settings.step_noise, shape.tables == "local"
-    return results.privacy(
-        True,
-        unit="party" if whole_station else settings.unit.name,
-        neighbors=noise.neighbors,
-        epsilon=noise.epsilon,
-        delta=noise.delta,
-        mechanism="discrete Gaussian in shares inside the secure sum",
-        composition=f"Gaussian: the square of mu, the largest that epsilon and delta allow, over {settings.rounds} steps"
-        + ("" if whole_station else ", which have half of it, and the tables, which have the other half"),
-        sensitivity=f"a {'row' if not settings.averaging else 'station'}'s contribution is cut at {settings.cut:g} (L2)"
-        + ("; a row changes it by at most twice that" if settings.averaging and not whole_station else "")
-        + settings.unit.statement,
-        reveals=reveals,
-    )

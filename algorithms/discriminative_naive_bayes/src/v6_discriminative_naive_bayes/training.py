@@ -41,6 +41,11 @@ class Training:
     stations : sequence of int
     shape : Shape
     settings : Settings
+
+    Attributes
+    ----------
+    step : int
+        Rounds of the optimisation so far.
     """
 
     def __init__(self, federation: SecureSums, stations: Sequence[int], shape: Shape, settings: Settings) -> None:
@@ -50,7 +55,7 @@ class Training:
         self.settings = settled(settings, shape)
         self.layout = shape.layout
         self.counts: NDArray[np.int64] | None = None
-        self._step = 0
+        self.step = 0
 
     def count_tables(self) -> None:
         """Sum the tables over the stations in one round, and take out what noise alone can make; nothing where every station keeps its own."""
@@ -131,14 +136,14 @@ class Training:
             by_rows=self.settings.aggregation == "by_rows",
             noise=self.settings.step_noise,
             clip=self.settings.cut,
-            step=max(self._step, 1),
+            step=max(self.step, 1),
             steps=self.settings.rounds,
             additive=additive,
         )
 
     def _ask(self, points: Floats, shape: Shape | None = None, additive: bool = False) -> NDArray[np.int64]:
         """Return the sums over the stations at some points (points, parameters): one round."""
-        self._step += 1
+        self.step += 1
         request = self._request(points, shape, additive)
         noisy = self.settings.step_noise.private
         summed = self.federation.secure_sum("partial_step", request, self.stations, SumReply, field="vector")
@@ -190,7 +195,7 @@ class Training:
         variance, asked = self._noise_variance(weights, rows), self.settings.attribute_rounds
         if asked and self.counts is not None:
             weights = self._by_attribute(self.counts, variance, asked)
-        left = self.settings.rounds - self._step
+        left = self.settings.rounds - self.step
         if left and self.settings.by_terms and self.counts is not None:
             return Fit(self._by_terms(self.counts, weights if asked else None, variance, left), [], None)
         return Fit(self._by_adam(weights, variance, LEARNING_RATE / 2 if asked else LEARNING_RATE, left), [], None)
@@ -267,15 +272,6 @@ class Training:
     def model(self, learned: Fit) -> WeightedNaiveBayes:
         """Return the fitted model."""
         return WeightedNaiveBayes(self.shape, learned.weights, self.tables())
-
-    def diagnostics(self, learned: Fit) -> dict[str, Any]:
-        """Return how the optimisation went."""
-        return {
-            "converged": learned.converged,
-            "steps": self._step,
-            "objective": learned.objective,
-            "parameters": self.layout.parameters,
-        }
 
     def personalized(self, learned: Fit) -> dict[str, Any]:
         """Return accuracy and n after one more local improvement at every station, cross-fitted: one round."""

@@ -24,7 +24,7 @@ from .arguments import (
 )
 from .binning import told
 from .model import Plan, add, settled
-from .reporting import fit_result, update_result
+from .result import fitted, updated
 
 
 @central
@@ -50,7 +50,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
         federation.warn(text)
     model = AGGREGATIONS[asked.aggregation](federation, parties.stations, plan, asked.aggregation)
     left = told(plan) if asked.bins is None else {}
-    return fit_result(federation, model, plan, parties.stations, asked.aggregation, left)
+    return fitted(federation, model, plan, parties.stations, asked.aggregation, left)
 
 
 @central
@@ -74,7 +74,7 @@ def update(federation: Federation, asked: Update) -> dict[str, Any]:
     parties = federation.open_channel(asking, replace(first, concerned=tuple(sorted(joining))))
     stations = tuple(member for member in parties.stations if member in joining)
     joined = collect_sum(federation, stations, plan, "sum")
-    return update_result(federation, before, add(before, joined), plan, stations)
+    return updated(federation, before, add(before, joined), plan, stations)
 
 
 @central

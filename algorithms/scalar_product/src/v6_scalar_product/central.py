@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from fedbayes.dp import promise
 from fedbayes.federation import Federation, central
-from fedbayes.federation.errors import ThresholdError
 from fedbayes.federation.vertical import SecureTables, open_parties, setup_of
 
 from .arguments import Contingency, Count, InformationGain, ScalarProduct, Tables
-from .association import association, null_level
 from .chain import chain_count, check_chain
-from .model import axes, decoded, error_bound, guarded_count, guarded_product, information_gains, is_shown, published
-from .questions import answer, ask_privacy, check_known, noise_told, open_question, preflight_of
-
-WITHOUT_ONE = "for each station, how many records count without what it says"
-"""What central learns of an exact count to judge it (`guarded_count`)."""
+from .model import guarded_count, guarded_product
+from .questions import answer, check_known, open_question, preflight_of
+from .result import counted, gained, multiplied, noise_told, tabled
 
 
 @central
@@ -61,16 +55,8 @@ def count(federation: Federation, asked: Count) -> dict[str, Any]:
         matching = guarded_count(counts, engine.rows, engine.minimum_count)
     if thesis:
         matching, extra = chain_count(federation, engine, list(tests))
-    statement = ask_privacy(epsilon)(engine.setup, len(counts))
-    if len(counts) > 1:
-        statement["reveals"]["central"] += f"; {WITHOUT_ONE}"
-    return federation.result(
-        count=matching,
-        records=engine.rows,
-        model={"count": matching, "records": engine.rows},
-        privacy=statement,
-        diagnostics={"protocol": asked.protocol, **noise, **extra},
-    )
+    told = {"protocol": asked.protocol, **noise, **extra}
+    return counted(federation, engine, asked, told, matching, len(counts))
 
 
 @central
@@ -90,28 +76,9 @@ def contingency(federation: Federation, asked: Contingency) -> dict[str, Any]:
     ThresholdError
         If too few records are common.
     """
-    names, epsilon = asked.columns, asked.epsilon
-    tables = _tables(federation, names, asked)
-    counts = tables.tables([names], epsilon, asked.honest_fraction, last=True)[0]
-    noise = noise_told(federation, tables.engine.setup, [counts], epsilon, asked.honest_fraction)
-    states = [tables.columns[name] for name in names]
-    shown, hidden = published(counts, 0 if promise.covers(epsilon) else tables.minimum_count, states)
-    if hidden > sum(cell is not None and cell > 0 for cell in np.array(shown, dtype=object).flat):
-        federation.warn(
-            f"{hidden} of {counts.size} cells are hidden: small counts could be worked out from the others; "
-            "take fewer columns, or fewer states or bins, or give an epsilon"
-        )
-    described_axes = axes(states)
-    related = association(counts, states) if len(names) == 2 and epsilon is None and not hidden else None
-    return federation.result(
-        axes=described_axes,
-        counts=shown,
-        records=tables.rows,
-        association=related,
-        model={"axes": described_axes, "counts": shown, "records": tables.rows, "association": related},
-        privacy=ask_privacy(epsilon)(tables.engine.setup, tables.sensitivity([names])),
-        diagnostics={"hidden_cells": hidden, **noise},
-    )
+    tables = _tables(federation, asked.columns, asked)
+    counts = tables.tables([asked.columns], asked.epsilon, asked.honest_fraction, last=True)[0]
+    return tabled(federation, tables, asked, counts)
 
 
 @central
@@ -131,27 +98,10 @@ def information_gain(federation: Federation, asked: InformationGain) -> dict[str
     ThresholdError
         If too few records are common.
     """
-    label, names, epsilon = asked.label, asked.columns, asked.epsilon
-    tables = _tables(federation, [label, *names], asked, joint=False)
-    questions = [(label, name) for name in names]
-    counts = tables.tables(questions, epsilon, asked.honest_fraction, last=True)
-    noise = noise_told(federation, tables.engine.setup, counts, epsilon, asked.honest_fraction)
-    gains: dict[str, float | None] = dict(zip(names, information_gains(counts), strict=True))
-    if not promise.covers(epsilon):
-        gains = _safe_gains(federation, tables, questions, counts, gains)
-    scale = tables.sensitivity(questions) / epsilon if epsilon else 0.0
-    levels = {
-        name: None if gains[name] is None else null_level(table, lambda drawn: information_gains([drawn])[0], scale)
-        for name, table in zip(names, counts, strict=True)
-    }
-    return federation.result(
-        information_gain=gains,
-        null_level=levels,
-        records=tables.rows,
-        model={"label": label, "information_gain": gains, "null_level": levels, "records": tables.rows},
-        privacy=ask_privacy(epsilon)(tables.engine.setup, tables.sensitivity(questions)),
-        diagnostics=noise,
-    )
+    tables = _tables(federation, [asked.label, *asked.columns], asked, joint=False)
+    questions = [(asked.label, name) for name in asked.columns]
+    counts = tables.tables(questions, asked.epsilon, asked.honest_fraction, last=True)
+    return gained(federation, tables, asked, questions, counts)
 
 
 @central
@@ -176,47 +126,7 @@ def scalar_product(federation: Federation, asked: ScalarProduct) -> dict[str, An
     codes = [bool(code) for _, _, code in scales]
     (products, counting), _ = answer(engine, None, 1.0, all(codes), bits=64)
     guarded_product(counting, engine.rows, engine.minimum_count, codes)
-    precisions = [(scale, fraction) for scale, fraction, _ in scales]
-    value = decoded(int(products[0]), precisions)
-    statement = ask_privacy()(engine.setup, 1)
-    statement["reveals"]["central"] += (
-        "; how many records count in the product, and for each station the power of two above its largest value and whether its values are few"
-    )
-    if len(counting) > 1:
-        statement["reveals"]["central"] += f"; {WITHOUT_ONE}"
-    return federation.result(
-        scalar_product=value,
-        records=engine.rows,
-        model={"scalar_product": value, "records": engine.rows},
-        privacy=statement,
-        diagnostics={"largest_error": error_bound(engine.rows, precisions), "factors": len(precisions)},
-    )
-
-
-def _safe_gains(
-    federation: Federation,
-    tables: SecureTables,
-    questions: list[tuple[str, str]],
-    counts: list[Any],
-    gains: dict[str, float | None],
-) -> dict[str, float | None]:
-    """Return exact gains, None where their table has cells that may not be shown: with both margins a gain gives them back."""
-    safe: dict[str, float | None] = {}
-    for (target, name), table in zip(questions, counts, strict=True):
-        states = [tables.columns[target], tables.columns[name]]
-        safe[name] = gains[name] if is_shown(table, tables.minimum_count, states) else None
-    hidden = [name for name, gain in safe.items() if gain is None]
-    if len(hidden) == len(safe):
-        raise ThresholdError(
-            "every table of the target and a column has a cell below the smallest count that a node reveals; "
-            "give fewer states or bins, or an epsilon"
-        )
-    if hidden:
-        federation.warn(
-            f"no information gain for {', '.join(hidden)}: a cell of its table is below the smallest count that a node reveals; "
-            "give fewer states or bins, or an epsilon"
-        )
-    return safe
+    return multiplied(federation, engine, int(products[0]), scales, len(counting))
 
 
 def _tables(federation: Federation, names: list[str], asked: Tables, joint: bool = True) -> SecureTables:

@@ -112,19 +112,6 @@ def _scaled(value: float, power: int) -> float:
         ) from None
 
 
-def axes(columns: Sequence[ColumnStates]) -> list[dict[str, Any]]:
-    """Return the axes of a table for the result; the label None is "missing"."""
-    return [
-        {
-            "column": states.name,
-            "labels": list(states.labels),
-            "cuts": None if states.cuts is None else list(states.cuts),
-            "public": states.public,
-        }
-        for states in columns
-    ]
-
-
 def published(counts: npt.NDArray[np.int64], minimum: int, columns: Sequence[ColumnStates]) -> tuple[list[Any], int]:
     """Return the counts as nested lists with None for hidden cells, and how many are hidden."""
     hidden = hidden_cells(counts, minimum, [states.has_missing for states in columns])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,32 +13,22 @@ from fedbayes.bayes.dictionary import Dictionary
 from fedbayes.bayes.encoding import canonical_text, meant_texts
 from fedbayes.dp import promise
 from fedbayes.dp.shares import HONEST_FRACTION
-from fedbayes.federation import Federation, Preflight, Relation, results
+from fedbayes.federation import Federation, Preflight, Relation
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.installments import Installment
-from fedbayes.federation.loudness import loud_cells
 from fedbayes.federation.vertical import PARTIALS, open_parties, setup_of
-from fedbayes.federation.vertical.accounting import REPLACE_ONE, change_of, trusted_fraction
+from fedbayes.federation.vertical.accounting import REPLACE_ONE
 from fedbayes.federation.vertical.columns import locate
 from fedbayes.federation.vertical.conditions import check_condition
 from fedbayes.federation.vertical.declared import Matched
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.factor_info import Condition, Wanted
-from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.opening import COUNTED
-from fedbayes.federation.vertical.roles import reveals_of
 from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_seconds
 
 Cells = npt.NDArray[np.int64]
 MOST_CONDITIONS = 100  # a question that a person writes has a few
 EXPECTED_ROWS = 100_000  # by which openings are planned before the number of rows is known
-MOVES = {
-    "replace_one": "other values of one record change",
-    "zero_out": "erasing the values of one record changes",
-}
-NOT_PRIVATE = (
-    "exact counts of the records are released; they do not protect a record from somebody who knows the others"
-)
 
 
 def check_conditions(name: str, conditions: Any) -> tuple[Condition, ...]:
@@ -78,29 +68,6 @@ def check_known(dictionary: Mapping[str, Any] | None, conditions: Sequence[Condi
                     f"conditions[{position}]: '{str(value)[:60]}' is no category of column '{condition.column}' in the dictionary; "
                     f"it has: {', '.join(categories)}"[:400]
                 )
-
-
-def ask_privacy(epsilon: float | None = None) -> Callable[[Setup, int], dict[str, Any]]:
-    """Return a function (setup, sensitivity of the batch) -> privacy statement of the result."""
-
-    def statement(setup: Setup, sensitivity: int) -> dict[str, Any]:
-        reveals = reveals_of(setup)
-        if epsilon is None:
-            return results.not_private(NOT_PRIVATE, reveals=reveals)
-        return results.privacy(
-            True,
-            unit="row",
-            neighbors=setup.neighbors,
-            epsilon=epsilon,
-            delta=0.0,
-            mechanism="discrete Laplace noise made of the stations' Polya shares",
-            composition=f"one batch: {MOVES[setup.neighbors]} its counts by at most the sensitivity in all; "
-            "which records are common, and their number, are not protected",
-            sensitivity=str(sensitivity),
-            reveals=reveals,
-        )
-
-    return statement
 
 
 def preflight_of(
@@ -265,32 +232,3 @@ def _tables(level: Sequence[Product]) -> list[tuple[str, ...]]:
         for rest in part.without:
             tables.append((*wholes[:place], *([] if rest is None else [rest]), *wholes[place + 1 :]))
     return [table for table in tables if table]
-
-
-def noise_told(
-    federation: Federation, setup: Setup, counts: Sequence[Cells], epsilon: float | None, honest_fraction: float
-) -> dict[str, float]:
-    """Return the standard deviation of the noise in a cell for the result's diagnostics, and warn where it dominates; nothing for exact answers.
-
-    Parameters
-    ----------
-    federation : Federation
-        Whose warnings tell of it.
-    setup : Setup
-        Of the question.
-    counts : sequence of int64 array
-        The noisy tables of one batch, one axis a column; a count is a table of one cell.
-    epsilon : float or None
-        The budget of the batch.
-    honest_fraction : float
-        Part of the stations whose noise must suffice.
-    """
-    if epsilon is None:
-        return {}
-    honest = trusted_fraction(setup.stations, federation.organization, honest_fraction)
-    change = change_of([table.shape for table in counts], setup.neighbors)
-    noise = Installment(epsilon).deviation(change, len(setup.stations), honest)
-    if loud := loud_cells(counts, noise, min):
-        remedy = f"a larger epsilon (now {epsilon:g}), fewer columns or states, or more records"
-        federation.warn(f"{loud}; what would help: {remedy}")
-    return {"noise": noise}

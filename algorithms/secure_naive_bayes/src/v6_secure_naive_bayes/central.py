@@ -9,8 +9,9 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.unknown import loud_warnings
 from fedbayes.federation import Federation, Parties, central
 from fedbayes.federation.horizontal import asked_columns, check_bins, evaluate_model, resolve_columns
+from fedbayes.federation.results import predictions
 
-from . import evaluation, horizontal, model, statements, vertical
+from . import evaluation, horizontal, model, result, vertical
 from .arguments import Change, Classify, Evaluate, Fit
 from .keying import MOST_PRODUCTS, check_work, open_keyring
 from .options import before_classify, before_fit, check_membership, resolve_member
@@ -49,12 +50,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     fitted = horizontal.finish(columns, cells, settings, sums)
     for warning in [model.DROWNED] if sums.drowned(columns) else loud_warnings(fitted):
         federation.warn(warning)
-    return federation.result(
-        model=fitted.to_dict(),
-        membership=state.to_dict(),
-        privacy=statements.horizontal(settings, len(columns.features), keyring),
-        diagnostics={"encryption": sums.report},
-    )
+    return result.summed(federation, fitted, settings, state, keyring, sums.report)
 
 
 @central
@@ -88,12 +84,10 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     keyring = open_keyring(federation, Parties(split.stations, parties.helpers), asked.keys, bits, products=True)
     counts, made = vertical.keep_tables(federation, split, asked.epsilon, asked.tables)
     posterior, report = vertical.posteriors(federation, keyring, split, codes, counts, patience)
-    states = [canonical_text(name) for name in columns.domain[label]["categories"]]
-    predicted = [states[code] for code in posterior.argmax(axis=1)]
-    return federation.result(
-        model={"label": label, "states": states, "predicted": predicted, "probabilities": posterior},
-        privacy=statements.vertical(asked.epsilon, len(columns.features), keyring, asked.tables),
-        diagnostics={"encryption": report, "columns": split.named(federation), "tables": made},
+    states = [str(canonical_text(name)) for name in columns.domain[label]["categories"]]
+    told = {"encryption": report, "columns": split.named(federation), "tables": made}
+    return result.classified(
+        federation, predictions(label, states, posterior), asked, len(columns.features), keyring, told
     )
 
 

@@ -26,7 +26,7 @@ from fedbayes.federation.horizontal import (
 )
 from fedbayes.mpc.joye_libert import AggregateBroken, decrypt_product
 
-from . import model, statements
+from . import model, result
 from .arguments import Fit
 from .keying import Keyring
 from .messages import (
@@ -198,11 +198,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     split = assign(federation, parties.stations, columns, check_bins(columns, asked.bins))
     replies = _ask_tables(federation, split, noise.epsilon, release=True)
     fitted = _released_model(federation, split, noise, replies)
-    return federation.result(
-        model=fitted.to_dict(),
-        privacy=statements.vertical(noise.epsilon, len(columns.features), None),
-        diagnostics={"columns": split.named(federation)},
-    )
+    return result.released(federation, fitted, noise.epsilon, split.named(federation))
 
 
 def _released_model(federation: Federation, split: Split, noise: Noise, replies: dict[int, TablesReply]) -> NaiveBayes:

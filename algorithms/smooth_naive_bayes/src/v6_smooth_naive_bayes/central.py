@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.unknown import loud_warnings, missing_shares
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.horizontal import (
@@ -21,8 +20,7 @@ from .messages import ReleaseReply, ReleaseRequest, Statistics
 from .model import combine, noise_of_means
 from .options import check_release
 from .queries import Release
-from .statement import privacy_statement
-from .warnings import lost_in_noise, without_effect
+from .result import fitted
 
 
 @central
@@ -57,20 +55,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     replies = federation.round("partial_release", request, parties.stations, ReleaseReply, last=True)
     told = [reply.statistics.value for reply in replies.values()]
     release = Release(columns.schema, columns.label, settings)
-    model = _combined(release, told)
-    noise_left = noise_of_means(release, told)
-    for text in (*without_effect(release), *lost_in_noise(model, settings, noise_left)):
-        federation.warn(text)
-    counted = {*release.tables, *release.missing}
-    diagnostics = {
-        "epsilon_of_one_query": release.query_epsilon if settings.noisy else None,
-        "noise_of_means": noise_left,
-        "missing_share": {name: share for name, share in missing_shares(model).items() if name in counted},
-    }
-    statement = privacy_statement(release, columns.unit)
-    result = federation.result(model=model.to_dict(), privacy=statement, diagnostics=diagnostics)
-    result["warnings"] = [*loud_warnings(model), *result["warnings"]]
-    return result
+    return fitted(federation, _combined(release, told), release, noise_of_means(release, told), columns.unit)
 
 
 def _combined(release: Release, replies: list[Statistics]) -> NaiveBayes:

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from fedbayes.federation import Federation, central
-from fedbayes.federation import results as statements
+from fedbayes.federation.results import predictions
 from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.roles import identifying
 
-from . import results
+from . import result
 from .arguments import Fit
 from .budget import Budget
 from .evaluation import by_counts, chosen_method
@@ -46,10 +46,10 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     left = partial(source.rest, kept=asked.held_out)
     variables = list(source.variables.values())
     learned = learn(asked, variables, source, left, lambda: source.deviation, source.contrasted)
-    least = 0.0 if source.budget.covered else results.least_count(asked, source)
-    published = learned.network.publish(learned.counts, results.least_count(asked, source), asked.smallest_probability)
+    least = 0.0 if source.budget.covered else result.least_count(asked, source)
+    published = learned.network.publish(learned.counts, result.least_count(asked, source), asked.smallest_probability)
     scores = validate(asked, learned, published, source.by_fold, least)
-    return results.fitted(federation, asked, learned, published, source, scores)
+    return result.fitted(federation, asked, learned, published, source, scores)
 
 
 def _question(
@@ -84,12 +84,10 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         question = _question(asked, read.network.nodes, read.domain, read.bins)
         source = open_source(federation, question, asked.organizations)
         scores = by_counts(read, target, source)
-        return federation.result(scores, results.privacy(question.budget, source), {"records": source.records})
+        return result.counted(federation, scores, question.budget, source)
     identifier = check_alignment(asked.id_column, asked.rows_aligned)
     records = RecordScores(federation, read, target, identifier, asked.helper, asked.organizations, with_label=True)
-    scores = records.tallies()
-    reveals = {**records.tables.reveals(), **results.TALLIED}
-    return federation.result(scores, statements.not_private(results.SUMS, reveals), {"records": records.rows})
+    return result.tallied(federation, records.tallies(), records)
 
 
 @central
@@ -109,12 +107,9 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     records = RecordScores(federation, read, target, *members, with_label=False)
     naming = identifying(federation, records.tables.engine.setup, asked.identify)
     identifiers, probabilities = records.predictions(naming)
-    states = list(read.network.states[target])
-    predicted = [states[code] for code in probabilities.argmax(axis=1)]
-    content = {"label": target, "states": states, "identifiers": identifiers, "predicted": predicted}
-    content["probabilities"] = probabilities.round(6)
-    reveals = {**records.tables.reveals(), **results.PREDICTED}
-    return federation.result(content, statements.not_private(results.PREDICTIONS, reveals), {"records": records.rows})
+    states = read.network.states[target]
+    told = predictions(target, states, probabilities.round(6), identifiers=identifiers)
+    return result.classified(federation, told, records)
 
 
 @central
@@ -127,5 +122,4 @@ def sample(federation: Federation, asked: Sample) -> dict[str, Any]:
         The result; its ``model`` has ``records``, column -> states.
     """
     read = Model.read(asked.model)
-    drawn = read.network.decode(read.network.sample(asked.rows))
-    return federation.result({"records": drawn}, statements.not_private(results.SYNTHETIC))
+    return result.sampled(federation, read.network.decode(read.network.sample(asked.rows)))

@@ -25,7 +25,7 @@ SOLVERS = ("private_newton", "bfgs", "admm")
 TIES = ("breslow", "efron")
 MISSING = ("refuse", "complete")
 UPDATES = ("standard", "published")
-MOST_ROUNDS = {"private_newton": 80, "bfgs": 30, "admm": 2000}
+MOST_ROUNDS = {"private_newton": 160, "bfgs": 30, "admm": 2000}
 RECORD_BYTES, FEATURE_BYTES, ROUND_BYTES = 2640, 790, 10_600
 """Of a private fit to a record, of each of its features, and of an organization in a round."""
 BY_ROWS, VERTICAL, EXACT = 40, unless("split", "horizontal"), unless("epsilon")
@@ -139,7 +139,7 @@ class Fit(Cases, Private, Dealt):
     )
     max_rounds: int | None = argument(
         whole(12, 100_000),
-        "Most task rounds; 80, 30 or 2000 by solver when left out, 40 with split='horizontal'.",
+        "Most task rounds; 160, 30 or 2000 by solver when left out, 40 with split='horizontal'.",
         None,
         used_when=EXACT,
         unit="rounds",

@@ -13,9 +13,9 @@ from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import ROW, CountNoise, preflight, schema_errors
 
-from . import report
+from . import result
 from .arguments import Fit, checked_terms
-from .horizontal import report as horizontal_report
+from .horizontal import result as horizontal_result
 from .horizontal.fitting import Sums, solve_sums
 from .horizontal.formula import Design, entry_of
 from .horizontal.messages import MOST_COLUMNS, Question, reference_of
@@ -28,7 +28,8 @@ from .rounds.setup import Prepared, prepare
 from .rounds.surface import FederatedSurface
 from .solvers.bfgs import solve_seen
 from .solvers.consensus import solve_consensus
-from .solvers.newton import solve
+from .solvers.newton import ROUNDS_BESIDE, solve
+from .solvers.newton import Fit as Solution
 
 SANDWICH_ROUNDS = 5  # as many as `robust` adds (README)
 MOST_STEPS = 40  # far beyond the about five that fits take: max_rounds ends first what does not converge
@@ -75,14 +76,14 @@ def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
     sums = Sums(federation, stations, known, asked.limit - asked.sandwich)
     solution = solve_sums(sums, asked.penalty, asked.tolerance)
     scores = sums.scores(solution.sums) if asked.sandwich else None
-    model = horizontal_report.model_json(
+    model = horizontal_result.model_json(
         known, question.grids[0], solution, asked.penalty, asked.time_transform, scores
     )
-    report.warn_of_units(federation, question.labels, solution.coefficients / widths(known))
-    horizontal_report.warn_of_coarse_times(federation, question.ties, known.events, solution)
+    result.warn_of_units(federation, question.labels, solution.coefficients / widths(known))
+    horizontal_result.warn_of_coarse_times(federation, question.ties, known.events, solution)
     return federation.result(
         model=model,
-        privacy=horizontal_report.privacy(known.question, asked.sandwich),
+        privacy=horizontal_result.privacy(known.question, asked.sandwich),
         diagnostics={"evaluations": solution.evaluations, "times_asked": len(question.times)},
     )
 
@@ -160,23 +161,14 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
     scales = np.array(prepared.scales)
     solution = alone(solve(surface, options.penalty / scales**2, options.tolerance, MOST_STEPS, likelihood=True))
     squares = alone(surface.squares()) if options.robust else None
-    if solution.residual > ACCURATE or prepared.tails.largest(solution.coefficients) > LARGEST_ACCURATE:
-        federation.warn(
-            "risks of records differ by four or more orders of magnitude, so coefficients may be accurate to 1e-4 standard deviations only; "
-            "transform features with outliers"
-        )
-    if solution.gain_error > KNOWN_LIKELIHOOD:
-        federation.warn(
-            f"the log-likelihood and its test are accurate to about {solution.gain_error:.1g} only, as max_rounds was reached; "
-            "raise max_rounds"
-        )
-    report.warn_of_units(federation, prepared.names, solution.coefficients / scales)
+    _warn_of_accuracy(federation, prepared, surface, solution)
+    result.warn_of_units(federation, prepared.names, solution.coefficients / scales)
     offset, shift = mean_predictor(federation, prepared, solution.coefficients)
     counts = surface.counts if prepared.plan.complete else [prepared.records, prepared.outcome.events]
     if counts is None:
         federation.warn("a few records have missing values; nodes publish no such small count")
     return federation.result(
-        model=report.model_json(
+        model=result.model_json(
             prepared,
             options,
             solution.coefficients / scales,
@@ -189,13 +181,30 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
             surface.null,
             squares if squares is None else squares * np.outer(scales, scales),
         ),
-        privacy=report.privacy(federation, prepared, options.solver),
+        privacy=result.privacy(federation, prepared, options.solver),
         diagnostics={
             "steps": solution.steps,
             "solver": options.solver,
             "log_likelihood_error": solution.gain_error,
         },
     )
+
+
+def _warn_of_accuracy(
+    federation: Federation, prepared: Prepared, surface: FederatedSurface, solution: Solution
+) -> None:
+    """Warn where coefficients, or the log-likelihood, are known coarsely."""
+    if solution.residual > ACCURATE or prepared.tails.largest(solution.coefficients) > LARGEST_ACCURATE:
+        federation.warn(
+            "risks of records differ by four or more orders of magnitude, so coefficients may be accurate to 1e-4 standard deviations only; "
+            "transform features with outliers"
+        )
+    if solution.gain_error > KNOWN_LIKELIHOOD:
+        short = surface.rounds_left() < ROUNDS_BESIDE
+        remedy = "raise max_rounds" if short else "transform features with outliers (by their log or rank)"
+        federation.warn(
+            f"the log-likelihood and its test are accurate to about {solution.gain_error:.1g} only; {remedy}"
+        )
 
 
 def bfgs(federation: Federation, prepared: Prepared, options: Fit) -> dict[str, Any]:
@@ -216,10 +225,10 @@ def _seen_result(
 ) -> dict[str, Any]:
     """Return the result of a solver that works on predictors of scaled columns."""
     scales = np.array(prepared.scales)
-    report.warn_of_units(federation, prepared.names, solution.coefficients / scales)
+    result.warn_of_units(federation, prepared.names, solution.coefficients / scales)
     offset, _ = mean_predictor(federation, prepared, solution.coefficients)
     return federation.result(
-        model=report.model_json(
+        model=result.model_json(
             prepared,
             options,
             solution.coefficients / scales,
@@ -231,6 +240,6 @@ def _seen_result(
             [prepared.records, prepared.outcome.events],
             prepared.outcome.log_likelihood,
         ),
-        privacy=report.privacy(federation, prepared, options.solver),
+        privacy=result.privacy(federation, prepared, options.solver),
         diagnostics={"steps": solution.steps, "solver": options.solver, **diagnostics},
     )

@@ -87,6 +87,25 @@ def not_private(reason: str, reveals: Mapping[str, str] | None = None) -> dict[s
     return privacy(False, reason=reason, reveals=reveals)
 
 
+def predictions(label: str, states: Sequence[str], probabilities: Any, **beside: Any) -> dict[str, Any]:
+    """Return the model of a result that predicts records.
+
+    Parameters
+    ----------
+    label : str
+        What is predicted.
+    states : sequence of str
+        Its states, in the order of the probabilities.
+    probabilities : array_like, float64, shape (records, states)
+        Of each record.
+    **beside
+        Further fields by record, such as `identifiers`.
+    """
+    likely = np.asarray(probabilities)
+    predicted = [states[code] for code in likely.argmax(axis=1)]
+    return {"label": label, "states": list(states), **beside, "predicted": predicted, "probabilities": likely}
+
+
 def strict_json(value: Any) -> Any:
     """Return plain JSON: numpy values become Python's, NaN and infinity null, tuples lists, keys text.
 

@@ -24,6 +24,7 @@ ROOTS = {  # of the Jacobi polynomials with weight (1 - x^2)^2, positive ones: s
 }
 FEW, SOME, MOST_NODES = 0.4, 1.0, 4
 """Deviations of the predictor up to which two and three nodes give the gain to 1e-8; tests compare."""
+FURTHEST = 0.2  # of the step before: the last one is squared by Newton's method, and a change is not carried further than a fifth of where it was seen
 
 
 def fractions(nodes: int) -> tuple[float, ...]:
@@ -94,6 +95,18 @@ class Path:
     def go_straight(self, slopes: Vector, slack: float) -> None:
         """Note the slopes at `fractions` of the line from zero to the last point, in its direction; `slack`: their own error."""
         self.straight, self.slopes, self.slack = len(self.points) - 1, slopes, slack
+
+    def information_after(self, move: Vector) -> Vector:
+        """Return the information matrix after a last step, short beside the one before: as it changed along that one.
+
+        Without it standard errors would be those before the last step, up to 1e-4 off where tails are heavy.
+        """
+        if len(self.points) < 2:
+            return self.informations[-1]
+        before, here = self.informations[-2:]
+        taken = self.points[-1] - self.points[-2]
+        share = float(move @ here @ taken) / max(float(taken @ here @ taken), 1e-300)
+        return np.asarray(here + min(max(share, -FURTHEST), FURTHEST) * (here - before))
 
     def gain(self) -> tuple[float, float]:
         """Return the log partial likelihood at the last point less that at the first, and an estimate of the error (on the large side).

@@ -15,7 +15,7 @@ from fedbayes.federation.vertical import check_equal_rows
 
 from ..arguments import Fit
 from ..horizontal.messages import Question
-from ..horizontal.private import report
+from ..horizontal.private import result
 from ..horizontal.private.fit import answer, ridge_of
 from ..horizontal.private.fitting import PrivateFit
 from ..horizontal.private.layout import BITS, Layout, Vector, Whole
@@ -191,7 +191,7 @@ def privacy(asked: Asked) -> dict[str, Any]:
     """Return the privacy statement."""
     return asked.noise.statement(
         asked.unit,
-        composition=report.COMPOSITION,
+        composition=result.COMPOSITION,
         sensitivity="what a record adds to a sum is cut at 1 (L2) by public bounds, and by cuts that each station makes alone and that are told with the "
         "question; the number of common records is taken as public",
         reveals={

@@ -29,6 +29,9 @@ MORE_CROWDED = 10.0
 """Times as frequent as thought may records of a heavy tail be in a risk set, after a step that failed."""
 DECAY = 2.0  # after a step that went well, the longer tail is halved: what was met once may come again soon
 ATTEMPTS = 4  # steps tried from one point, the last with tails of 47 deviations
+OVERSHOT = 2.0  # times as far from the end as before: such a step went beyond a maximum that heavy tails make narrow
+SHORTEST_TURN, LONGEST_TURN = 0.1, 0.5
+"""Part of a step that went too far which is tried next, at least and at most."""
 FIRST_STEP = 0.5
 """Of Newton's from zero, where the curvature says least of the end: half a step needs narrower intervals."""
 STRETCHED_FROM = 3  # points: two steps in a row show how the curvature falls (`Tails.stretched`)
@@ -138,11 +141,11 @@ class _Search:
             self.likelihood = False
 
     def solution(self, move: Vector) -> Fit:
-        """Return the solution: the last Newton step from here."""
+        """Return the solution: the last Newton step from here, with the curvature that it leads to."""
         gain, error = self.path.gain()
         gain += float(self.here.gradient @ move - move @ self.information @ move / 2.0)
         residual = abs(self.here.residual) / self.surface.events
-        return Fit(self.here.coefficients + move, self.information, gain, error, residual, self.step)
+        return Fit(self.here.coefficients + move, self.path.information_after(move), gain, error, residual, self.step)
 
     def newton_step(self, point: Gradient) -> Vector:
         """Return the full Newton step from a point."""
@@ -152,20 +155,27 @@ class _Search:
     async def advance(self) -> Vector:
         """Go to the next point; return the Newton step that remains there."""
         move = self._wanted()
-        whole = self._spread(move)
+        whole, longest = self._spread(move), 1.0
         for _ in range(ATTEMPTS):
-            share = self._share(move, whole)
+            share = min(self._share(move, whole), longest)
             there = await self._evaluate(share * move, whole * share)
-            if there is not None:
-                self.surface.accept()
-                self.tail, self.crowd = max(SHORT_TAIL, self.tail / DECAY), max(CROWD, self.crowd / MORE_CROWDED)
-                self.here, self.lag = there, min(abs(there.residual) / self.surface.events, 0.5)
-                self.sources.append((self.step, there.coefficients, self.lag))
-                check_far(there.coefficients, self.surface.names, FAR)
+            if there is None:  # some records change more than thought: wider intervals, then shorter steps
+                self.crowd *= MORE_CROWDED
+                self.tail *= LONGER_TAIL
+            elif self._overshot(there):
+                longest = share * self._turn(there)
+            else:
+                self._arrive(there)
                 return self.newton_step(there)
-            self.crowd *= MORE_CROWDED
-            self.tail *= LONGER_TAIL  # some records change more than thought: wider intervals, then shorter steps
         raise ConvergenceError(TOO_SKEWED)
+
+    def _arrive(self, there: Gradient) -> None:
+        """Go on from a point."""
+        self.surface.accept()
+        self.tail, self.crowd = max(SHORT_TAIL, self.tail / DECAY), max(CROWD, self.crowd / MORE_CROWDED)
+        self.here, self.lag = there, min(abs(there.residual) / self.surface.events, 0.5)
+        self.sources.append((self.step, there.coefficients, self.lag))
+        check_far(there.coefficients, self.surface.names, FAR)
 
     def _spread(self, move: Vector) -> float:
         """Return the standard deviation of the change of the linear predictor over the records at risk."""
@@ -188,7 +198,7 @@ class _Search:
         return share * self.surface.tails.share(self.here.coefficients, share * move, ordinary, self.crowd, limit)
 
     async def _evaluate(self, move: Vector, spread: float) -> Gradient | None:
-        """Evaluate one move from here; None where the reciprocals do not follow or the gradient grows."""
+        """Evaluate one move from here; None where the reciprocals do not follow."""
         self.step += 1
         here = self.here.coefficients
         coefficients = here + move
@@ -204,8 +214,18 @@ class _Search:
         there = await self._settled(await self.surface.evaluate(self.step, coefficients, plan, beside), spread)
         if there is None or not np.all(np.abs(there.gradient) < FINITE):
             return None
+        return there
+
+    def _overshot(self, there: Gradient) -> bool:
+        """Return whether a point is further from the end than the one before it."""
         before, after = self.newton_step(self.here), self.newton_step(there)
-        return there if self._spread(after) <= 2.0 * self._spread(before) + SETTLED else None
+        return self._spread(after) > OVERSHOT * self._spread(before) + SETTLED
+
+    def _turn(self, there: Gradient) -> float:
+        """Return the part of a step that went too far where its slope vanishes, if it falls evenly."""
+        move = there.coefficients - self.here.coefficients
+        first, last = (float((p.gradient - self.ridge * p.coefficients) @ move) for p in (self.here, there))
+        return min(max(first / max(first - last, 1e-300), SHORTEST_TURN), LONGEST_TURN)
 
     def _beside(self, coefficients: Vector) -> list[Beside]:
         """Return the points between zero and here whose slopes integrate to the likelihood: as few as give it without a further round."""
@@ -248,6 +268,8 @@ class _Search:
             if not worst <= NOT_EXACT * events:
                 point, worst = Gradient(point.coefficients, point.gradient, point.residual), 0.0
             now = max(worst, abs(point.residual))
+            if now > before and now > FLOOR * events:
+                return None  # some reciprocals are beyond where refining brings them back
             helpless = FALLING * before <= now <= FLOOR * events
             if helpless or now <= (noise if len(point.residuals) else target):
                 return point

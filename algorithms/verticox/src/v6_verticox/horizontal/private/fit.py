@@ -12,7 +12,7 @@ from fedbayes.federation.horizontal import preflight
 
 from ..messages import Question
 from ..tallies import summing_stations
-from . import report
+from . import result
 from .declared import Private
 from .fitting import PrivateFit
 from .layout import Vector
@@ -39,12 +39,12 @@ def private_by_rows(
     opening = preflight(question.columns, SUMMING, noise, noise.promises, unit)
     stations = summing_stations(federation, organizations, opening)
     fit = PrivateFit(federation, stations, asked, ridge_of(asked, penalty))
-    return answer(federation, fit, penalty, "horizontal", report.privacy(asked))
+    return answer(federation, fit, penalty, "horizontal", result.privacy(asked))
 
 
 def ridge_of(asked: Asked, penalty: float) -> Vector:
     """Return a penalty of coefficients in the units of the data as one of design columns from -1 to 1, (columns,)."""
-    _, units = report.spans(asked)
+    _, units = result.spans(asked)
     return np.asarray(np.minimum(penalty / units**2, LARGEST_PENALTY))
 
 
@@ -53,10 +53,10 @@ def answer(
 ) -> dict[str, Any]:
     """Run a private fit and return its result; 1 + `STEPS` rounds, or those of the sums on shares."""
     outline, solution = fit.run()
-    for warning in report.warnings(fit.asked, outline, solution):
+    for warning in result.warnings(fit.asked, outline, solution):
         federation.warn(warning)
     return federation.result(
-        model=report.model_json(fit.asked, outline, solution, penalty, split),
+        model=result.model_json(fit.asked, outline, solution, penalty, split),
         privacy=privacy,
         diagnostics={"steps": STEPS, "times_asked": len(fit.question.times), "clips": solution.clips},
     )

@@ -23,6 +23,7 @@ from .budget import Budget
 from .guards import pooled, pooled_tables
 from .measuring import HEAVY
 from .model import Learned, Variable
+from .scoring import RecordScores
 from .sources import Source
 
 NEARLY_ALL = 0.9  # of a column's records
@@ -78,6 +79,28 @@ def fitted(
     )
     all_warnings = [*of_missing(missing), *of_noise(learned, source), *result["warnings"]]
     return {**result, "warnings": all_warnings}
+
+
+def counted(federation: Federation, scores: dict[str, Any], budget: Budget, source: Source) -> dict[str, Any]:
+    """Return the result of `evaluate` from tables."""
+    return federation.result(scores, privacy(budget, source), {"records": source.records})
+
+
+def tallied(federation: Federation, scores: dict[str, Any], records: RecordScores) -> dict[str, Any]:
+    """Return the result of `evaluate` record by record."""
+    reveals = {**records.tables.reveals(), **TALLIED}
+    return federation.result(scores, results.not_private(SUMS, reveals), {"records": records.rows})
+
+
+def classified(federation: Federation, predictions: dict[str, Any], records: RecordScores) -> dict[str, Any]:
+    """Return the result of `classify`."""
+    reveals = {**records.tables.reveals(), **PREDICTED}
+    return federation.result(predictions, results.not_private(PREDICTIONS, reveals), {"records": records.rows})
+
+
+def sampled(federation: Federation, records: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of `sample`."""
+    return federation.result({"records": records}, results.not_private(SYNTHETIC))
 
 
 def of_noise(learned: Learned, source: Source) -> list[str]:

@@ -20,7 +20,7 @@ PUBLISHED_REASON = (
 NO_GUARANTEE = "noise that is no guarantee"
 
 
-def fit_result(
+def fitted(
     federation: Federation,
     model: NaiveBayes,
     plan: Plan,
@@ -41,7 +41,7 @@ def fit_result(
     return result
 
 
-def update_result(
+def updated(
     federation: Federation, before: NaiveBayes, model: NaiveBayes, plan: Plan, stations: Sequence[int]
 ) -> dict[str, Any]:
     """Return the result of an update; warns where a station gave its rows twice."""

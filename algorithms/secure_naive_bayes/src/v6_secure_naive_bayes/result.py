@@ -1,13 +1,17 @@
-"""What the results say about privacy, and about who learns what."""
+"""What the researcher gets: the model or the predictions, what is promised, and who learns what."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from fedbayes.federation import results
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.federation import Federation, results
 
 from . import model
+from .arguments import Classify
 from .keying import Keyring
+from .membership import Membership
 from .messages import Noise
 
 UNITS = {"record": "row", "party": "party", "identifier": "identifier"}
@@ -19,6 +23,42 @@ CHANGES = {
 KEPT_TABLES = (
     "; spent once for every job that is answered from these tables, when a station makes them (diagnostics.tables)"
 )
+
+
+def summed(
+    federation: Federation,
+    fitted: NaiveBayes,
+    noise: Noise,
+    membership: Membership,
+    keyring: Keyring,
+    encryption: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the result of a fit on horizontally split records."""
+    return federation.result(
+        model=fitted.to_dict(),
+        membership=membership.to_dict(),
+        privacy=_horizontal(noise, len(fitted.features), keyring),
+        diagnostics={"encryption": encryption},
+    )
+
+
+def released(federation: Federation, fitted: NaiveBayes, epsilon: float, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of a fit on vertically split records; `columns`: which organization holds which."""
+    privacy = _vertical(epsilon, len(fitted.features), None)
+    return federation.result(model=fitted.to_dict(), privacy=privacy, diagnostics={"columns": columns})
+
+
+def classified(
+    federation: Federation,
+    predictions: dict[str, Any],
+    asked: Classify,
+    features: int,
+    keyring: Keyring,
+    diagnostics: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the result of `classify`, by so many features."""
+    privacy = _vertical(asked.epsilon, features, keyring, asked.tables)
+    return federation.result(predictions, privacy, diagnostics)
 
 
 def _roles(central: str, keyring: Keyring | None) -> dict[str, str]:
@@ -36,7 +76,7 @@ def _roles(central: str, keyring: Keyring | None) -> dict[str, str]:
     return roles
 
 
-def horizontal(noise: Noise, features: int, keyring: Keyring) -> dict[str, Any]:
+def _horizontal(noise: Noise, features: int, keyring: Keyring) -> dict[str, Any]:
     """Return the privacy statement of a fit on horizontally split records."""
     exactly = "exact" if noise.kind == "none" else "noisy"
     reveals = _roles(f"the {exactly} sums of counts over all stations, not those of one", keyring)
@@ -66,7 +106,7 @@ def horizontal(noise: Noise, features: int, keyring: Keyring) -> dict[str, Any]:
     )
 
 
-def vertical(epsilon: float, features: int, keyring: Keyring | None, tables: str = "fresh") -> dict[str, Any]:
+def _vertical(epsilon: float, features: int, keyring: Keyring | None, tables: str = "fresh") -> dict[str, Any]:
     """Return the privacy statement of vertically split records; without keyring the tables are released."""
     central = (
         f"the {'noisy' if epsilon else 'exact'} tables of every feature"

@@ -1,14 +1,18 @@
-"""The privacy statement of a result."""
+"""What the researcher gets: the model, how much noise is in it, and what is promised to whom."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from fedbayes.federation import results
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.unknown import loud_warnings, missing_shares
+from fedbayes.federation import Federation, results
 from fedbayes.federation.horizontal import Unit
 
 from .messages import Settings
 from .queries import MISSING_QUERIES, Release
+from .warnings import lost_in_noise, without_effect
 
 NOT_PRIVATE = (
     'sensitivity="published" reproduces the paper: its bounds are not smooth upper bounds of the local sensitivity, '
@@ -18,7 +22,31 @@ NOT_PRIVATE = (
 NO_GUARANTEE = "with noise that is no guarantee"
 
 
-def privacy_statement(release: Release, unit: Unit) -> dict[str, Any]:
+def fitted(
+    federation: Federation,
+    model: NaiveBayes,
+    release: Release,
+    noise_left: Mapping[str, Mapping[str, float]],
+    unit: Unit,
+) -> dict[str, Any]:
+    """Return the result of `fit`; `noise_left` is that of `model.noise_of_means`."""
+    settings = release.settings
+    for text in (*without_effect(release), *lost_in_noise(model, settings, noise_left)):
+        federation.warn(text)
+    counted = {*release.tables, *release.missing}
+    result = federation.result(
+        model=model.to_dict(),
+        privacy=privacy(release, unit),
+        diagnostics={
+            "epsilon_of_one_query": release.query_epsilon if settings.noisy else None,
+            "noise_of_means": noise_left,
+            "missing_share": {name: share for name, share in missing_shares(model).items() if name in counted},
+        },
+    )
+    return {**result, "warnings": [*loud_warnings(model), *result["warnings"]]}
+
+
+def privacy(release: Release, unit: Unit) -> dict[str, Any]:
     """Return who learns what, and the promise in its parts."""
     settings = release.settings
     promised = "noisy, each under the stated epsilon" if settings.noisy else NO_GUARANTEE

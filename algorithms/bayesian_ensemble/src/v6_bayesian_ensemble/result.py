@@ -83,15 +83,9 @@ def classified(
     joined: bool = False,
 ) -> dict[str, Any]:
     """Return the result of `classify`; `joined`: whether records' columns were joined over stations."""
-    classes = list(model.classes)
-    content = {
-        "label": model.label,
-        "states": classes,
-        "identifiers": identifiers,
-        "predicted": [classes[code] for code in np.asarray(probabilities).argmax(axis=1)],
-        "probabilities": np.asarray(probabilities).round(6),
-        **({} if stations is None else {"stations": stations}),
-    }
+    where = {} if stations is None else {"stations": stations}
+    rounded = np.asarray(probabilities).round(6)
+    content = results.predictions(model.label, model.classes, rounded, identifiers=identifiers, **where)
     reveals = {"central": "the combined class probabilities of each record, and its identifier; no member's own vote"}
     reveals |= {**(JOINED if joined else {}), **_of_groups(model)}
     return federation.result(content, results.not_private(PREDICTED, reveals), {"records": len(content["predicted"])})
