@@ -54,10 +54,10 @@ def records(station: Station, model: Ensemble, columns: Sequence[str], minimum: 
     """Return columns of the station's own rows; `DataProblem` naming one that holds hardly any of the states that the model knows."""
     domain = states_of(model)
     frame = station.data(list(columns), minimum, domain)
-    known = {name: entry for name, entry in domain.items() if name in columns}
-    if known:
+    own = {name: entry for name, entry in domain.items() if name in columns}
+    if own:
         with schema_errors(DataProblem):
-            Schema.from_domain(known).refuse_unknown(frame)
+            Schema.from_domain(own).refuse_unknown(frame)
     return frame
 
 

@@ -23,7 +23,7 @@ def with_decimals(table: Any) -> Any:
     """Return a data frame whose numbers are `decimals`; of the given one nothing changes, and other tables are returned as they are."""
     if not hasattr(table, "dtypes") or not hasattr(table, "iloc"):
         return table
-    columns = [table.iloc[:, place] for place in range(table.shape[1])]
+    columns = [table.iloc[:, position] for position in range(table.shape[1])]
     made = [decimals(column) for column in columns]
     if all(new is old for new, old in zip(made, columns, strict=True)):
         return table

@@ -103,8 +103,8 @@ class ScoreRequest(Message):
 
     def categories(self, column: str) -> list[str]:
         """Return the categories that the model knows of a column of text, the reference first."""
-        known = [category for name, category, _ in self.columns if name == column and category is not None]
-        return [self.references[column], *known] if column in self.references else known
+        others = [category for name, category, _ in self.columns if name == column and category is not None]
+        return [self.references[column], *others] if column in self.references else others
 
     @property
     def columns(self) -> list[tuple[str, str | None, float]]:

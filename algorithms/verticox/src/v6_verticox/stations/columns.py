@@ -162,7 +162,7 @@ def categories(texts: npt.NDArray[np.str_], feature: str, minimum_count: int, re
     return Codes(np.argsort(order)[codes].astype(np.int_), tuple(str(labels[place]) for place in order))
 
 
-def known_categories(values: Any, feature: str, known: Sequence[str]) -> npt.NDArray[np.str_]:
+def known_categories(values: Any, feature: str, levels: Sequence[str]) -> npt.NDArray[np.str_]:
     """Return a column without gaps as the categories that a model knows, (rows,): as they are written, or else as what means the same (2.0 for 2).
 
     Raises
@@ -170,12 +170,12 @@ def known_categories(values: Any, feature: str, known: Sequence[str]) -> npt.NDA
     DataProblem
         Naming the column, where a cell is none of them: it would be taken for the reference.
     """
-    same = categories_meant(known)
+    same = categories_meant(levels)
     codes, distinct = distinct_values(values)
     texts = []
     for value in distinct:
         text = str(value).strip()
-        meant = text if text in known else same.get(canonical_text(value) or "")
+        meant = text if text in levels else same.get(canonical_text(value) or "")
         if meant is None:
             raise DataProblem(
                 f"feature '{feature}' has categories that the model does not know; correct them or leave these records out, "
