@@ -44,6 +44,7 @@ GIVEN = {"label": "ill", "id_column": "id"}
         ({"domain": {"age": 5}, "features": ["age", "smoke"]}, "domain: column .age"),
         ({"domain": {"age": {"categories": 5}}, "features": ["age", "smoke"]}, "domain: column .age"),
         ({"bound": float("nan")}, "bound"),
+        ({"bins": {"agee": 3}, "features": ["age"]}, "bins names .agee"),
     ],
 )
 def test_fit_refuses(federation, arguments, names) -> None:

@@ -55,6 +55,23 @@ def test_arguments(federation, arguments, words):
     assert_refused(federation, errors.ArgumentError, words, conditions=[AGE], **arguments)
 
 
+@pytest.mark.parametrize(("function", "more"), [("contingency", {}), ("information_gain", {"label": "stage"})])
+def test_bins_of_another_column_are_refused(federation, function, more):
+    asked = {"columns": ["age", "weight"], "bins": {"wieght": 3}, **more}
+    words = r"bins names 'wieght', which is no column of the task \(did you mean 'weight'"
+    assert_refused(federation, errors.ArgumentError, words, function, **asked)
+
+
+@pytest.mark.parametrize("other", [["u"], ["u", "v"], ["u", "v", "w", "x"]])
+def test_a_column_that_two_stations_hold_is_named(other):
+    frame = pd.DataFrame({"id": [f"p{k}" for k in range(80)], "group": ["u", "v"] * 40, "ill": [0, 1, 1, 0] * 20})
+    shared = frame[["id"]].assign(group=(other * 80)[:80])
+    parties = {"a": shared, "b": frame[["id", "group"]], "c": frame[["id", "ill"]]}
+    words = r"column 'group' is at two stations \(a, b\); rename it"
+    with OneProcess(parties, helpers=["helper"]) as federation:
+        assert_refused(federation, errors.ArgumentError, words, "contingency", columns=["group", "ill"])
+
+
 def test_text_is_not_compared_as_a_number(federation):
     assert_refused(
         federation, errors.DataProblem, "holds text", conditions=[{"column": "stage", "op": "<", "value": 3}]

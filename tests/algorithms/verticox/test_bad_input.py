@@ -135,6 +135,7 @@ MODEL = {
     "strata": None,
     "features": ["age", "group"],
     "coefficients": [{"feature": name, "coefficient": 0.5} for name in ("age", "group=y", "group=z")],
+    "references": {"group": "x"},
     "offset": 0.1,
     "baseline": {"time": [1.0, 2.0], "cumulative_hazard": [0.1, 0.2]},
 }
@@ -152,6 +153,8 @@ MODELS = [
     ({"coefficients": COEFFICIENTS[1:]}, "do not agree, see 'age'"),
     ({"coefficients": [*COEFFICIENTS, COEFFICIENTS[0]]}, "a feature has two coefficients"),
     ({"coefficients": [{"feature": "age"}]}, "model: coefficient must be a number"),
+    ({"references": {}}, "no reference category of 'group'"),
+    ({"references": ["x"]}, "model: references must be"),
     ({"offset": float("nan")}, "model: offset must be a number"),
     ({"baseline": None}, "model must be the `model` of a result"),
     ({"baseline": {"time": [1.0, float("nan")], "cumulative_hazard": [0.1, 0.2]}}, "needs increasing times"),
@@ -170,7 +173,11 @@ def test_a_model_that_was_changed_is_refused_before_any_round(change, text):
 
 def test_a_model_is_taken_as_it_was_returned():
     assert curves_of(checked_model(MODEL))[0].times == [1.0, 2.0]
-    named = {"features": ["a=b"], "coefficients": [{"feature": "a=b=c", "coefficient": 1.0}]}
+    named = {
+        "features": ["a=b"],
+        "coefficients": [{"feature": "a=b=c", "coefficient": 1.0}],
+        "references": {"a=b": "d"},
+    }
     assert checked_model({**MODEL, **named})["features"] == ["a=b"]
 
 

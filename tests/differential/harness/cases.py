@@ -44,7 +44,8 @@ class Case:
     organizations : list of dict
         ``{"name", "columns": {column: [text or None]} or None, "policy": {limit: value}}``; None: a helper;
         ``"file"``: "excel" (all cells are texts), "excel typed" or "parquet" where it is no CSV file; ``"written"``:
-        what the file holds where a dictionary explains it.
+        what the file holds where a dictionary explains it; ``"early"``: which of these were others in the steps
+        before the last one.
     central : str
         Who runs central.
     steps : list of [function, arguments]
@@ -120,11 +121,12 @@ class Case:
         members = self.members()
         return max(entry["policy"].get(name, default) for entry in self.organizations if entry["name"] in members)
 
-    def files(self) -> dict[str, str | bytes | None]:
-        """Return each organization's file: CSV, or what its entry's ``"file"`` says."""
+    def files(self, early: bool = False) -> dict[str, str | bytes | None]:
+        """Return each organization's file: CSV, or what its entry's ``"file"`` says; `early`: of the steps before the last one."""
+        entries = [{**entry, **(entry.get("early") or {})} if early else entry for entry in self.organizations]
         return {
             entry["name"]: WRITERS[entry.get("file", "csv")](entry.get("written") or entry["columns"])
-            for entry in self.organizations
+            for entry in entries
         }
 
     def asked(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -281,8 +283,11 @@ def run(case: Case, platform: Callable[..., Any] = InProcess) -> Outcome:
     """Ask a case's questions in turn."""
     results: list[Any] = []
     policies = {entry["name"]: entry["policy"] for entry in case.organizations}
-    with platform(f"v6_{case.algorithm}", case.files(), policies, case.central) as federation:
+    several = len(case.steps) > 1
+    with platform(f"v6_{case.algorithm}", case.files(early=several), policies, case.central) as federation:
         for place, (function, arguments) in enumerate(case.steps):
+            if several and place == len(case.steps) - 1 and any(entry.get("early") for entry in case.organizations):
+                federation.replace(case.files())
             given = {name: filled(value, results) for name, value in case.asked(arguments).items()}
             try:
                 results.append(federation.run(function, given))
@@ -342,6 +347,10 @@ def judge(
     )
     if len(case.steps) == 1 and case.arguments.get("epsilon") is None:
         refuse = [*refuse, *barred]
+    if "unseen" in case.facts:
+        refuse = [
+            (kind, "a record has a category that the fit did not know") for kind in ("DataProblem", "ArgumentError")
+        ]
     may = [*may, *barred, *_naming(case), *_few_identified(case)]
     if outcome.error is not None:
         kind, text, code = outcome.error

@@ -83,10 +83,7 @@ class InProcess:
         self._central = self._ids[central]
         self._folder = tempfile.TemporaryDirectory(prefix="fedbayes-differential-", dir=_memory())
         self._files: dict[int, tuple[Path, str]] = {}
-        for name, content in files.items():
-            if content is not None:
-                number = self._ids[name]
-                self._files[number] = write_file(Path(self._folder.name) / str(number), content)
+        self.replace(files)
         self._policies = {
             self._ids[name]: {f"FEDBAYES_{key.upper()}": _text(value) for key, value in limits.items()}
             for name, limits in policies.items()
@@ -100,6 +97,13 @@ class InProcess:
 
     def __exit__(self, *_: Any) -> None:
         self._folder.cleanup()
+
+    def replace(self, files: Mapping[str, str | bytes | None]) -> None:
+        """Give the organizations these files in the place of what they had."""
+        for name, content in files.items():
+            if content is not None:
+                number = self._ids[name]
+                self._files[number] = write_file(Path(self._folder.name) / str(number), content)
 
     def hand_over(self, organization: int, path: Path, kind: str, label: str) -> None:
         """Give an organization a file or a folder that is there already."""

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from .cases import Case, Outcome
 from .dictionaries import maybe_dictionary
 from .looking import check_describe, describe_cases
-from .variants import maybe_aligned, maybe_by_identifier, maybe_other_files
+from .variants import maybe_aligned, maybe_by_identifier, maybe_other_files, maybe_unseen
 from .wide import check_wide, wide_cases
 from .wrong import check_preflight, check_wrong, preflight_cases, wrong_cases
 
@@ -39,13 +39,15 @@ VARIANTS = {
 """The same questions in other words."""
 
 
-def _right(method: str, cases: Any) -> Any:
+def _right(method: str, function: str, cases: Any) -> Any:
     cases = functools.partial(VARIANTS[method], cases) if method in VARIANTS else cases
-    return functools.partial(maybe_other_files, functools.partial(maybe_dictionary, cases))
+    cases = functools.partial(maybe_other_files, functools.partial(maybe_dictionary, cases))
+    used = method == "verticox" and function not in ONE_STEP
+    return functools.partial(maybe_unseen, cases) if used else cases
 
 
 FUNCTIONS: dict[tuple[str, str], tuple[Any, Any]] = {
-    (method, function): (_right(method, cases), judged)
+    (method, function): (_right(method, function, cases), judged)
     for method in METHODS
     for function, (cases, judged) in importlib.import_module(f"{__package__}.{method}").FUNCTIONS.items()
 }

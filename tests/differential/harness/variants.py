@@ -7,22 +7,54 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from .cases import PERSON, Case, texts_of_numbers
-from .tables import IDENTIFIERS, identifiers
+from .cases import PERSON, Case, texts_of_numbers, to_last_value
+from .records import is_numeric
+from .tables import IDENTIFIERS, identifiers, joined
 from .wrong import declared
 
 
 @st.composite
 def maybe_other_files(draw: Any, right: Any) -> Case:
-    """A question whose stations have CSV files; now and then some have Excel or parquet files."""
+    """A question whose stations have CSV files; now and then some have Excel or parquet files, or had other ones when a model was fitted."""
     wanted = draw(st.sampled_from([False, True, False, False, False]))
     case: Case = draw(right())
+    early = len(case.steps) > 1 and draw(st.booleans())
     for entry in case.organizations if wanted else ():
         if entry["columns"] is not None and draw(st.booleans()):
             kinds = ["excel", "excel typed", "parquet"]
             if case.algorithm == "verticox" and any(map(texts_of_numbers, entry["columns"].values())):
                 kinds.remove("parquet")  # there `008` is a text, and so a category
             entry["file"] = draw(st.sampled_from(kinds))
+            if early and to_last_value(entry) == entry["columns"]:
+                entry["early"] = {"file": draw(st.sampled_from(["csv", *kinds]))}
+    return case
+
+
+@st.composite
+def maybe_unseen(draw: Any, right: Any) -> Case:
+    """A question about a Cox model of linked records; now and then one of these has a category by then that the fit did not know."""
+    wanted = draw(st.sampled_from([False, False, False, True]))
+    case: Case = draw(right())
+    features = case.steps[0][1].get("features") or []
+    if not wanted or case.arguments.get("folds") or case.steps[0][1].get("split") == "horizontal":
+        return case
+    common = joined(case.stations(), case.id_column)
+    places = [
+        (entry, name, row)
+        for entry in case.organizations
+        for name in features
+        if name in (entry["columns"] or {}) and not entry.get("written") and not is_numeric(entry["columns"][name])
+        for row, person in enumerate(case.stations()[entry["name"]][case.id_column])
+        if person in common and entry["columns"][name][row] is not None
+    ]
+    if not places:
+        return case
+    entry, name, row = draw(st.sampled_from(places))
+    cells = list(entry["columns"][name])
+    cells[row] = "never seen before"
+    entry["early"] = {**entry.get("early", {}), "columns": entry["columns"]}
+    entry["columns"] = {**entry["columns"], name: cells}
+    case.facts["unseen"] = name
     return case
 
 

@@ -88,7 +88,7 @@ def test_networks_with_odd_names_are_the_same_elsewhere(seed, tmp_path):
     np.testing.assert_allclose(probabilities, expected, atol=1e-9)
     classifier = result.to_sklearn()
     np.testing.assert_array_equal(classifier.predict_proba(frame), probabilities)
-    assert classifier.predict(frame).tolist() == predicted["prediction"].tolist()
+    assert [str(one) for one in classifier.predict(frame).tolist()] == predicted["prediction"].tolist()
     back = from_bif(result.to_bif())
     assert (back.states, back.parents) == (network.states, network.parents)
     for node, table in network.tables.items():
@@ -213,3 +213,82 @@ def test_numbers_of_any_dtype_are_binned_alike(gap, tmp_path):
         np.testing.assert_allclose(result.predict(frame)[["P(a)", "P(b)"]], expected)
     np.testing.assert_allclose(result.predict(plain.convert_dtypes())[["P(a)", "P(b)"]], expected)
     np.testing.assert_allclose(result.to_sklearn().predict_proba(plain.astype(object)), expected)
+
+
+@pytest.mark.parametrize("kind", ["float32", "Float32", "float16"])
+def test_numbers_of_single_precision_are_the_decimals_that_they_are(kind, tmp_path):
+    """0.7 of single precision is 0.69999998807, which is below 0.7."""
+    network = BayesianNetwork(
+        {"size": ("below", "above"), "kind": ("a", "b")},
+        {"size": ("kind",), "kind": ()},
+        {"size": np.array([[0.7, 0.3], [0.1, 0.9]]), "kind": np.array([0.4, 0.6])},
+    )
+    model = {**network.to_dict(), "label": "kind"}
+    model["nodes"]["size"]["cuts"] = [0.7]
+    frame = pd.DataFrame({"size": [0.7, 0.1, 0.9]})
+    expected = [enumerated(network, {"size": state, "kind": None}, "kind") for state in ("above", "below", "above")]
+    result = loaded(model, tmp_path)
+    np.testing.assert_allclose(result.to_sklearn().predict_proba(frame.astype(kind)), expected)
+    domain = {"size": {"bounds": [0, 1]}, "kind": {"categories": ["a", "b"]}}
+    table = pd.DataFrame({"size": np.tile([0.2, 0.65, 0.7, 0.95], 30), "kind": np.tile(["a", "a", "b", "b"], 30)})
+    with OneProcess({name: table.iloc[start::3] for start, name in enumerate("xyz")}) as federation:
+        bayes = federation.run(
+            "dp_naive_bayes", "fit", {"label": "kind", "domain": domain, "noise": "none", "bins": {"size": [0.7]}}
+        )
+    classifier = bayes.to_sklearn()
+    single = table[["size"]].astype(kind)
+    np.testing.assert_array_equal(classifier.predict_proba(single), classifier.predict_proba(table[["size"]]))
+    assert classifier.fit(single, table["kind"]).predict_proba(frame[:1])[0, 1] > 0.5
+
+
+@pytest.mark.parametrize("written", [[1, 0, 1], [1.0, 0.0, None], ["1", "0", " 1 "], ["TRUE", "False", "true"]])
+def test_truth_values_of_a_network_are_ones_and_zeros_too(written, tmp_path):
+    network = BayesianNetwork(
+        {"smoke": ("true", "false", "?"), "kind": ("a", "b")},
+        {"smoke": ("kind",), "kind": ()},
+        {"smoke": np.array([[0.7, 0.2, 0.1], [0.1, 0.5, 0.4]]), "kind": np.array([0.4, 0.6])},
+    )
+    result = loaded({**network.to_dict(), "label": "kind"}, tmp_path)
+    meant = ["true", "false", "?" if written[2] is None else "true"]
+    expected = [enumerated(network, {"smoke": state, "kind": None}, "kind") for state in meant]
+    np.testing.assert_allclose(result.predict(pd.DataFrame({"smoke": written}))[["P(a)", "P(b)"]], expected)
+
+
+@pytest.mark.parametrize("written", [[True, False, True], [1, 0, 1], ["1", "0", "1"], ["True", "FALSE", " true"]])
+@pytest.mark.parametrize(("reference", "other"), [("true", "false"), ("0", "1")])
+def test_truth_values_of_a_cox_model_are_ones_and_zeros_too(written, reference, other, tmp_path):
+    coefficients = [{"feature": f"smoke={other}", "coefficient": 1.0}]
+    model = {"kind": "cox", "coefficients": coefficients, "references": {"smoke": reference}, "features": ["smoke"]}
+    result = loaded({**model, "baseline": {"time": [1.0], "cumulative_hazard": [0.2]}, "offset": 0.0}, tmp_path)
+    truths = [0.0, 1.0, 0.0] if other == "false" else [1.0, 0.0, 1.0]
+    np.testing.assert_allclose(result.predict(pd.DataFrame({"smoke": written}))["linear_predictor"], truths)
+    numbers = loaded({**result["model"], "coefficients": [{"feature": "smoke", "coefficient": 1.0}]}, tmp_path)
+    np.testing.assert_allclose(numbers.predict(pd.DataFrame({"smoke": written}))["linear_predictor"], [1.0, 0.0, 1.0])
+
+
+LABELS = {"0 and 1": [0, 1], "three": [0, 1, 2], "truths": [False, True], "texts": ["n", "y"]}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+@pytest.mark.parametrize("method", ["discriminative_naive_bayes", "vertibayes", "bayesian_ensemble"])
+def test_scikit_learn_scores_a_classifier_against_the_labels_of_a_table(method, labels):
+    random = np.random.default_rng(5)
+    places = random.integers(0, len(labels), 240)
+    frame = pd.DataFrame({"a": random.choice(["u", "v"], 240), "c": [f"c{k}" for k in places]})
+    frame["c"] = frame["c"].where(random.random(240) < 0.8, "c0")
+    frame["y"] = np.array(labels, dtype=object)[places]
+    frame = frame.infer_objects()
+    domain = {"a": {"categories": ["u", "v"]}, "c": {"categories": sorted(frame["c"].unique())}}
+    asked = {"label": "y", "domain": {**domain, "y": {"categories": labels}}}
+    if method != "discriminative_naive_bayes":
+        asked |= {"split": "horizontal"}
+        asked |= (
+            {"columns": ["a", "c", "y"], "structure": "naive"} if method == "vertibayes" else {"features": ["a", "c"]}
+        )
+    with OneProcess({name: frame.iloc[start::3] for start, name in enumerate("xyz")}) as federation:
+        result = federation.run(method, "fit", asked)
+    classifier, features = result.to_sklearn(), frame[["a", "c"]]
+    assert classifier.classes_.tolist() == labels
+    told = result.predict(features)["prediction"].str.lower() == [str(label).lower() for label in frame["y"]]
+    assert classifier.score(features, frame["y"]) == pytest.approx(told.mean())
+    assert told.mean() > 0.6

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedbayes import load
 from fedbayes.client.coverage import domain_of, gaps
 
 NETWORK = {
@@ -102,3 +103,36 @@ def test_states_called_like_missing_values_are_predicted_from(command, tmp_path)
     assert code == 0
     assert [line.split(",")[0] for line in out.splitlines()[1:]] == ["None", "yes", "None", "None"]
     assert "column 'wet': 1 of 3 cells are unknown" in err
+
+
+def test_columns_of_a_network_that_a_table_lacks_are_told(command, tmp_path):
+    states = {name: ["a", "b"] for name in ("kind", "one", "two", "three", "four", "five", "six", "seven")}
+    network = {
+        "label": "kind",
+        "nodes": {name: {"states": values} for name, values in states.items()},
+        "edges": [["kind", name] for name in states if name != "kind"],
+        "tables": {
+            name: {"parents": ["kind"], "probabilities": [[0.9, 0.1], [0.2, 0.8]]} for name in states if name != "kind"
+        },
+    }
+    network["tables"]["kind"] = {"parents": [], "probabilities": [0.5, 0.5]}
+    write(
+        tmp_path,
+        network,
+        one=["a", "b"],
+        two=["a", "b"],
+        three=["a", "b"],
+        four=["a", "b"],
+        five=["a", "b"],
+        seven=["a", "b"],
+    )
+    code, _, err = command("predict", "r.json", "new.csv")
+    assert (code, err.strip()) == (
+        0,
+        "warning: the table lacks the column 'six' of the model; missing in every record",
+    )
+    words = "lacks the columns 'two', 'three', 'four', 'five', 'six' and 1 more of the model"
+    with pytest.warns(UserWarning, match=words):
+        load(tmp_path / "r.json").predict(pd.DataFrame({"one": ["a"], "Two": ["a"]}))
+    write(tmp_path, network, **{name: ["a", "b"] for name in states if name != "kind"})
+    assert command("predict", "r.json", "new.csv")[2] == ""

@@ -36,6 +36,7 @@ from fedbayes.federation.vertical.declared import (
     orders,
     structures,
 )
+from fedbayes.federation.vertical.states import check_binned
 
 from .model import Learning
 from .votes import VOTES, WEIGHTS
@@ -198,6 +199,8 @@ class Fit(Split):
 
     def _check_roles(self) -> None:
         names, identifier = self.features or (), self.identifier
+        if self.features is not None:
+            check_binned([*names, self.label], self.bins, self.domain)
         if self.label in names:
             raise ArgumentError("features must not hold the label; leave it out")
         if self.split == "hybrid" and not identifier:

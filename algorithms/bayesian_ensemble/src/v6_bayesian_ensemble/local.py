@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.schema import Schema
 from fedbayes.bayes.small_counts import grouped
 from fedbayes.federation import Station, partial
 from fedbayes.federation.arrival import check_claimed
+from fedbayes.federation.errors import DataProblem
+from fedbayes.federation.horizontal import schema_errors
 
 from . import store, tallies, votes
 from .ensemble import Ensemble
@@ -47,10 +50,20 @@ def right_and_seen(model: Ensemble, organization: int, frame: Any) -> npt.NDArra
     return counts
 
 
+def records(station: Station, model: Ensemble, columns: Sequence[str], minimum: bool = True) -> Any:
+    """Return columns of the station's own rows; `DataProblem` naming one that holds hardly any of the states that the model knows."""
+    domain = states_of(model)
+    frame = station.data(list(columns), minimum, domain)
+    own = {name: entry for name, entry in domain.items() if name in columns}
+    if own:
+        with schema_errors(DataProblem):
+            Schema.from_domain(own).refuse_unknown(frame)
+    return frame
+
+
 def _records(station: Station, model: Ensemble, *more: str, minimum: bool = True) -> Any:
     """Return the station's own rows: those columns of the members that it has, and more."""
-    own = [name for name in columns_of(model) if name in station.columns]
-    return station.data([*own, *more], minimum, states_of(model))
+    return records(station, model, [*(name for name in columns_of(model) if name in station.columns), *more], minimum)
 
 
 @partial

@@ -265,8 +265,9 @@ def column_codes(values: Any, states: Sequence[str], cuts: Sequence[float] | Non
     """Return the state of each value, (rows,); a missing or unknown one is "?" where that is a state, else -1."""
     import pandas
 
+    from fedbayes.bayes.column_codes import distinct_values
     from fedbayes.bayes.discretise import Bins
-    from fedbayes.bayes.encoding import canonical_text
+    from fedbayes.bayes.encoding import canonical_text, categories_meant
 
     series = pandas.Series(values)
     gap = states.index(MISSING_STATE) if MISSING_STATE in states else -1
@@ -274,10 +275,10 @@ def column_codes(values: Any, states: Sequence[str], cuts: Sequence[float] | Non
         numbers = pandas.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64)
         codes = Bins(tuple(cuts)).encode(numbers)
     else:
-        places = {canonical_text(state): code for code, state in enumerate(states)}
-        positions, distinct = pandas.factorize(series, use_na_sentinel=True)
-        texts = [canonical_text(value) for value in distinct]
-        known = [gap if text is None else places.get(text, -1) for text in texts]
+        same = categories_meant(states)
+        positions, distinct = distinct_values(series)
+        meant = [same.get(canonical_text(value) or "") for value in distinct]
+        known = [gap if state is None else states.index(state) for state in meant]
         codes = np.array([*known, gap], dtype=np.int64)[positions]
     filled: npt.NDArray[np.int64] = np.where(codes < 0, gap, codes).astype(np.int64)
     return filled

@@ -23,7 +23,7 @@ from fedbayes.federation.vertical.workspace import DTYPES, Workspace
 from . import store, tallies, votes
 from .claimed import check_groups, check_votes
 from .ensemble import Ensemble, Member, prediction_name
-from .local import columns_of, states_of
+from .local import columns_of, records, states_of
 from .members import learned_alone, member_of
 from .messages import (
     ColumnsReply,
@@ -187,7 +187,7 @@ def _vote(
 ) -> tuple[Array, Array]:
     member = store.recalled(station, model.members[number])
     if len(member.stations) == 1:
-        frame = station.data(columns=list(member.columns), domain=states_of(model))
+        frame = records(station, model, member.columns)
         rows = Rows(workspace, request.delivery.setup, request.delivery.rows, len(frame))
         added, behind = model.ballot(member, model.posterior(member, frame, len(frame)))
         return rows.in_job_order(added), rows.in_job_order(behind)

@@ -14,6 +14,7 @@ from fedbayes.federation.kinds import COLUMN, COLUMNS, FLAG, choice, json_value,
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import BINS, BINS_WORDS, DOMAIN, DOMAIN_WORDS, Matched, neighbors
 from fedbayes.federation.vertical.factor_info import Condition
+from fedbayes.federation.vertical.states import check_binned
 from fedbayes.federation.vertical.traffic import answer_bytes, states_of, tables_bytes
 
 from .messages import PROTOCOLS
@@ -58,6 +59,11 @@ class Tables(Matched, Private):
     bins: Any = argument(BINS, BINS_WORDS, "quantile")
     domain: dict[str, Any] | None = argument(DOMAIN, DOMAIN_WORDS, None)
     missing_state: bool = argument(FLAG, "Whether missing is a state of every column.", True)
+
+    def check_together(self) -> None:
+        """Refuse bins of other columns."""
+        super().check_together()
+        check_binned([*self.columns, getattr(self, "label", "")], self.bins, self.domain)
 
     @classmethod
     def questions(cls, given: Mapping[str, Any]) -> Sequence[tuple[str, ...]]:

@@ -23,7 +23,7 @@ from fedbayes.federation.vertical.declared import (
     orders,
     structures,
 )
-from fedbayes.federation.vertical.states import check_bins
+from fedbayes.federation.vertical.states import check_binned, check_bins
 from fedbayes.federation.vertical.traffic import states_of, tables_bytes
 
 STRUCTURES = ("naive", "k2", "hill_climb", "private")
@@ -162,6 +162,7 @@ class Fit(Split):
     def check_together(self) -> None:
         """Refuse what contradicts itself."""
         super().check_together()
+        check_binned(self.columns, self.bins, self.domain)
         self._check_label()
         if (self.validation == "public") != (self.public_records is not None):
             raise ArgumentError('public_records and validation="public" go together; give both or neither')

@@ -33,6 +33,8 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _UNBOUNDED = re.compile(r"[+-]?(inf|infinity|nan)", re.IGNORECASE)
 _MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[ T]00:00:00")
 _LONGEST_NUMBER = 40  # characters; longer texts are no number
+ALIASES = (("true", "1"), ("false", "0"), ("1", "true"), ("0", "false"))
+"""Canonical texts, and what stands for them where it is no category itself."""
 BLOCK = 2**14
 """Rows of a block: eight bytes each are less than what memory is asked of the system for, so that it is used again."""
 
@@ -99,6 +101,17 @@ def parsed_numbers(series: Any) -> Any:
                 raise
             written[row] = number
     return pandas.Series(written, series.index)
+
+
+def categories_meant(categories: Collection[str]) -> dict[str, str]:
+    """Return canonical text -> the one category that it means, with truth values for 1 and 0 and the reverse; what two categories share is not there."""
+    alike: dict[str, list[str]] = {}
+    for category in dict.fromkeys(categories):
+        text = canonical_text(category)
+        if text is not None:
+            alike.setdefault(text, []).append(category)
+    alike |= {alias: alike[text] for text, alias in ALIASES if text in alike and alias not in alike}
+    return {text: same[0] for text, same in alike.items() if len(same) == 1}
 
 
 def meant_texts(value: object) -> frozenset[str]:

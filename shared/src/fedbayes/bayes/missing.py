@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .column_codes import distinct_values
+from .decimals import decimals
 from .encoding import SchemaError, canonical_text, check_missing, number_of, parsed_numbers, written_as
 
 MISSING = "missing"
@@ -172,18 +173,6 @@ def _declared(entry: Mapping[str, Any]) -> list[Any]:
     return list(declared)
 
 
-def _decimals(column: Any) -> Any:
-    """Return numbers of half or single precision as the shortest decimals that they are, as a CSV file has them: 0.1, not 0.10000000149; others as they are."""
-    kind = getattr(column.dtype, "numpy_dtype", column.dtype)  # of pandas' own types, such as Float32
-    if kind not in (np.float16, np.float32):
-        return column
-    import pandas
-
-    return pandas.Series(
-        column.to_numpy(dtype=kind, na_value=np.nan).astype(str).astype(np.float64), column.index, name=column.name
-    )
-
-
 def settle(column: Any, rule: Rule, convert: bool) -> Any:
     """Return a column of a data frame in which every missing cell is one, and dates are text as a CSV file has them.
 
@@ -203,7 +192,7 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
     """
     import pandas
 
-    column = _decimals(column)
+    column = decimals(column)
     if getattr(column.dtype, "kind", "O") in "biuf" and not rule.missing:
         return column
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":

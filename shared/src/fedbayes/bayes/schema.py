@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes.column_codes import categories, numbers, unknown_share, without
 from fedbayes.bayes.encoding import (
+    ALIASES,
     Outside,
     SchemaError,
     canonical_text,
@@ -39,7 +40,6 @@ LARGEST_BOUND = 1e100  # its square is still a finite float64
 NARROWEST_RANGE = 2.0**-40  # of the larger bound: some 8,000 floats lie between
 SMALLEST_RANGE = 1e-100  # so that squares of the range are floats
 NEARLY_ALL = 0.9  # of a column's values: then domain and file do not mean the same
-_ALIASES = (("true", "1"), ("false", "0"), ("1", "true"), ("0", "false"))
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Column:
     def codes(self) -> dict[str, int]:
         """Code of every accepted canonical text, aliases of truth values included."""
         code_of = {text: code for code, text in enumerate(self.keys)}
-        aliases = {alias: code_of[text] for alias, text in _ALIASES if alias not in code_of and text in code_of}
+        aliases = {alias: code_of[text] for text, alias in ALIASES if alias not in code_of and text in code_of}
         return code_of | aliases
 
     def encode(self, values: Any, outside: Outside = "clip") -> NDArray[Any]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes.counting import fit_model
+from fedbayes.bayes.decimals import with_decimals
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
 
@@ -74,19 +75,19 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Count a DataFrame ``X`` with the features and its labels ``y``, without noise; return self."""
         schema = Schema.from_domain(self.domain)
         names = [name for name in schema.names if name != self.label]
-        encoded = schema.select(names).encode(X)
+        encoded = schema.select(names).encode(with_decimals(X))
         encoded[self.label] = schema[self.label].encode(y)
         self._adopt(fit_model(schema, self.label, encoded, self.statistics, self.bins, self.pseudocount))
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return P(class | row), shape (n, classes)."""
-        return self.model_.predict_proba(X)
+        return self.model_.predict_proba(with_decimals(X))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return log P(class | row), shape (n, classes)."""
-        return self.model_.predict_log_proba(X)
+        return self.model_.predict_log_proba(with_decimals(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row, shape (n,)."""
-        return self.model_.predict(X)
+        return self.model_.predict(with_decimals(X))

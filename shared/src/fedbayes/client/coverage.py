@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NEARLY_ALL = 0.9  # of a table's cells in a column
+NAMED = 5  # columns that a warning names
 FEW_CELLS = 10
 """Numbers outside the bounds are an error only in this many cells: one record may lie outside."""
 
@@ -106,6 +107,17 @@ def gaps(model: Any, frame: pd.DataFrame, label: str | None = None) -> list[Gap]
         _gap(name, entry, frame[name]) for name, entry in domain.items() if name in frame and name not in skipped
     ]
     return [gap for gap in column_gaps if gap is not None and gap.cells]
+
+
+def about_absent(model: Any, frame: pd.DataFrame, label: str | None = None) -> list[str]:
+    """Return a sentence about the columns of a model that a table does not have, if there are any: networks and ensembles predict from the others."""
+    predicted = label or (model.get("label") if isinstance(model, Mapping) else None)
+    absent = [f"'{name[:60]}'" for name in domain_of(model) if name not in frame and name != predicted]
+    if not absent:
+        return []
+    more = f" and {len(absent) - NAMED} more" if len(absent) > NAMED else ""
+    columns = f"columns {', '.join(absent[:NAMED])}{more}" if len(absent) > 1 else f"column {absent[0]}"
+    return [f"the table lacks the {columns} of the model; missing in every record"]
 
 
 def _gap(name: str, entry: Mapping[str, Any], values: Any) -> Gap | None:

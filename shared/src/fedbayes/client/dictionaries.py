@@ -31,9 +31,9 @@ def read_dictionary(path: Path) -> dict[str, Any]:
     UsageProblem
         If the file is missing, no YAML or JSON, or no dictionary; the message names the column.
     """
-    if path.suffix not in SUFFIXES:
+    if path.suffix.lower() not in SUFFIXES:
         raise UsageProblem(f"the dictionary {path} must end in one of: {', '.join(SUFFIXES)}")
-    content = _with_text_keys(read_json(path, "the dictionary") if path.suffix == ".json" else _yaml(path))
+    content = _with_text_keys(read_json(path, "the dictionary") if path.suffix.lower() == ".json" else _yaml(path))
     try:
         Dictionary.from_json(content)
     except SchemaError as problem:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..bayes.encoding import number_written
 from .coverage import domain_of
 from .dictionaries import frame_as_fitted
 from .predictions import predict_table
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
     ClassifierMixin: Any = object
 else:
     from sklearn.base import BaseEstimator, ClassifierMixin
+
+
+def as_cells(classes: Sequence[Any]) -> npt.NDArray[Any]:
+    """Return classes, shape (classes,), as a table holds them, with which scikit-learn compares: a network has texts of numbers and truth values."""
+    texts = [str(one) for one in classes]
+    written = [number_written(text) for text in texts]
+    if {*texts} <= {"true", "false"}:
+        return np.array([text == "true" for text in texts])
+    if None not in written and all(isinstance(one, str) for one in classes):
+        return np.array([int(text) if text.lstrip("-").isdigit() else float(text) for text in texts])
+    array = np.array(classes)
+    return np.array(classes, dtype=object) if array.dtype.kind == "U" else array
 
 
 class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -31,7 +44,8 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    classes_ : ndarray of str
+    classes_ : ndarray
+        As a table holds them: numbers or truth values where all are, else texts.
     """
 
     def __init__(self, model: Mapping[str, Any], label: str | None = None) -> None:
@@ -45,14 +59,15 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("label is needed: name the node to predict, to_sklearn(label=...)")
         domain = domain_of(self.model)
         states = self.model["nodes"][label]["states"] if label in self.model.get("nodes", {}) else None
-        self.classes_ = np.array([str(name) for name in states or domain[label]["categories"]], dtype=object)
+        self._states = list(states or domain[label]["categories"])
+        self.classes_ = as_cells(self._states)
         self.feature_names_in_ = np.array([name for name in domain if name != label], dtype=object)
         return self
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (n, classes)."""
-        table = predict_table(self.model, X, self.label)
-        return np.asarray(table[[f"P({name})" for name in self.classes_]], dtype=np.float64)
+        table = predict_table(self.model, frame_as_fitted(X, None, domain_of(self.model)), self.label)
+        return np.asarray(table[[f"P({name})" for name in self._states]], dtype=np.float64)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row, shape (n,)."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..bayes.encoding import SchemaError, canonical_text
+from ..bayes.encoding import SchemaError, canonical_text, categories_meant, number_of
 from ..bayes.model_matrix import columns_at
 from ..bayes.term_reader import read_terms
 from ..bayes.variable import MISSING_STATE
@@ -139,8 +139,8 @@ def _states(node: Mapping[str, Any], column: pd.Series[Any]) -> list[Any]:
     import pandas as pd
 
     states, cuts = list(node["states"]), node.get("cuts")
-    state_keys = {canonical_text(state) for state in states}
-    values: list[Any] = [value if canonical_text(value) in state_keys else None for value in column.tolist()]
+    same = categories_meant(states)
+    values: list[Any] = [same.get(canonical_text(value) or "") for value in column.tolist()]
     if cuts is not None:  # numbers of any dtype, as coverage counts them; what is no number may be the name of a bin
         numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         bins = np.searchsorted(np.asarray(cuts, dtype=np.float64), numbers, side="right")
@@ -248,10 +248,7 @@ def by_cox(
     design = _design(model, frame)
     numbers = {}
     for name in design.columns:
-        column = pd.to_numeric(design[name], errors="coerce")
-        if column.isna().sum() > design[name].isna().sum():
-            raise UsageProblem(f"the column '{name}' of a Cox model must hold numbers; correct the table")
-        numbers[name] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers[name] = _numbers(name, design[name])
     try:
         predictor = linear_predictor(model, pd.DataFrame(numbers, index=design.index))
     except (TypeError, ValueError) as problem:
@@ -263,6 +260,16 @@ def by_cox(
         columns.update({f"S({shortest(moment)})": survival[:, k] for k, moment in enumerate(times)})
     table: pd.DataFrame = pd.DataFrame(columns)
     return table
+
+
+def _numbers(name: str, column: pd.Series[Any]) -> np.ndarray[Any, Any]:
+    """Return a column's numbers, shape (n,): 1 and 0 for truth values, NaN where one is missing."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+        return column.to_numpy(dtype=np.float64)
+    numbers = [number_of(value) for value in column.tolist()]
+    if None in numbers:
+        raise UsageProblem(f"the column '{name}' of a Cox model must hold numbers; correct the table")
+    return np.array(numbers, dtype=np.float64)
 
 
 def _cumulative_hazards(

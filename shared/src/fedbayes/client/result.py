@@ -172,9 +172,9 @@ class Result(dict[str, Any]):
         Warns
         -----
         UserWarning
-            Of cells that the model does not know.
+            Of cells that the model does not know, and of its columns that the frame does not have.
         """
-        from .coverage import domain_of, gaps
+        from .coverage import about_absent, domain_of, gaps
         from .dictionaries import frame_as_fitted
         from .predictions import predict_table
 
@@ -187,6 +187,8 @@ class Result(dict[str, Any]):
             if gap.is_fatal:
                 raise gap.refusal()
             warnings.warn(gap.sentence, stacklevel=2)
+        for sentence in about_absent(model, table, label):
+            warnings.warn(sentence, stacklevel=2)
         return predictions
 
     def compare(self, smaller: Mapping[str, Any]) -> dict[str, Any]:

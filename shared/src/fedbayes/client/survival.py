@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..bayes.encoding import canonical_text
+from ..bayes.encoding import canonical_text, categories_meant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,19 +140,16 @@ def indicators(model: Mapping[str, Any], columns: Collection[str]) -> dict[str, 
 
 
 def as_categories(values: Any, names: Iterable[str]) -> pd.Series[Any]:
-    """Return a column as the categories that a model knows: as they are written, or else the one with the same canonical text (``1.0`` for ``1``).
+    """Return a column as the categories that a model knows: as they are written, or else the one that means the same (``1.0`` for ``1``, true for 1).
 
     Other cells are their text, and gaps stay gaps.
     """
     categories = list(names)
-    alike: dict[str | None, list[str]] = {}
-    for category in categories:
-        alike.setdefault(canonical_text(category), []).append(category)
+    same = categories_meant(categories)
     meant = {}
     for value in values.dropna().unique():
         text = str(value).strip()
-        same = alike.get(canonical_text(value), [])
-        meant[value] = same[0] if text not in categories and len(same) == 1 else text
+        meant[value] = text if text in categories else same.get(canonical_text(value) or "", text)
     translated: pd.Series[Any] = values.astype(object).map(meant)
     return translated
 

@@ -44,7 +44,7 @@ def check_table(name: str, path: Path) -> None:
     try:
         with path.open("rb"):
             pass
-        header = header_of(path) if path.suffix == ".csv" else None
+        header = header_of(path) if path.suffix.lower() == ".csv" else None
     except OSError as problem:
         raise UsageProblem(f"{name} cannot be read ({problem.strerror}): {path}; check its rights") from None
     except (UnicodeDecodeError, csv.Error):
@@ -79,7 +79,7 @@ def _check_header(title: str, header: list[str]) -> None:
 
 def tell_dialect(path: Path, separator: str | None = None, decimal: str | None = None) -> None:
     """Say on stderr how a CSV file is read whose columns commas do not separate."""
-    if path.suffix != ".csv" or not path.is_file():
+    if path.suffix.lower() != ".csv" or not path.is_file():
         return
     dialect = of_file(
         path, separator if separator in SEPARATORS_BY_WORD else None, decimal if decimal in DECIMALS else None
@@ -114,12 +114,12 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
     from ..federation.tables.files import KINDS, read_file
 
     check_table("the table", path)
-    if path.suffix not in KINDS:
+    if path.suffix.lower() not in KINDS:
         raise UsageProblem(f"the table {path} must end in one of: {', '.join(KINDS)}")
     try:
-        return read_file(path, KINDS[path.suffix], Reading(domain or {}, identifiers=tuple(identifiers)))
+        return read_file(path, KINDS[path.suffix.lower()], Reading(domain or {}, identifiers=tuple(identifiers)))
     except DataProblem:
-        if path.suffix != ".csv":
+        if path.suffix.lower() != ".csv":
             raise
         raise UsageProblem(
             f"a row of the table {path} has more fields than its line of names; put numbers with a decimal comma in quotation marks, "

@@ -21,6 +21,8 @@ SIGNATURE_BYTES = 64  # of Ed25519
 ROLES = ("station", "helper")
 _WHOLE = "digest"
 """In an outline: the digest of all of the model, or of all of a member."""
+_SHOWN = ("features", "formula", "levels", "references", "missing")
+"""In an outline of linear predictors: what says which columns the coefficients are of."""
 
 
 def text_of(*parts: Any) -> bytes:
@@ -45,7 +47,7 @@ def outline_of(model: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(members, list):
         return {**model, "members": [_member_outline(one) for one in members]}
     if isinstance(coefficients, list) and _WHOLE not in model:
-        shown = {name: model[name] for name in ("features", "formula", "levels", "missing") if name in model}
+        shown = {name: model[name] for name in _SHOWN if name in model}
         return {**shown, "coefficients": [_coefficient_outline(one) for one in coefficients], _WHOLE: digest_of(model)}
     return dict(model)
 

@@ -16,6 +16,7 @@ from .envelope import Request
 from .errors import DataProblem, PolicyError, ThresholdError
 from .member import Member
 from .memory import Memory
+from .tables.names import differs_unseen
 from .tables.reading import Source
 
 
@@ -181,7 +182,9 @@ class TableReader(Member):
         for column in columns:
             if present.count(column) != 1:
                 fault = "is not in" if column not in present else "is twice in"
-                raise DataProblem(f"column '{column}' {fault} this station's table; check the name in the task")
+                alike = fault == "is not in" and differs_unseen(column, filter(self.policy.allows, present))
+                hint = " (one there differs only by blanks, capitals or accents)" if alike else ""
+                raise DataProblem(f"column '{column}' {fault} this station's table; check the name in the task{hint}")
         if rows is not None and rows < self.policy.minimum_rows:
             raise ThresholdError("fewer rows than the node demands (minimum_rows); leave this station out")
 

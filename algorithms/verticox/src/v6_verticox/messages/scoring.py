@@ -58,7 +58,8 @@ def split_name(features: Sequence[str], name: str) -> tuple[str, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest(Message):
-    """The outline of the model that the researcher gave (`manifest.outline_of`), the same for everybody: coefficients, formula and levels; who scores.
+    """The outline of the model that the researcher gave (`manifest.outline_of`), the same for everybody: coefficients, formula,
+    levels and references; who scores.
 
     Stations compare it with the manifest and take the coefficients from it, each those of the columns that it holds. Nobody can be asked for another
     part of the predictor than the others suppose: the masks are bound to the request. `receiver` gets the masked sum sealed; 0: central gets it. Who
@@ -74,7 +75,7 @@ class ScoreRequest(Message):
     def __post_init__(self) -> None:
         """Check that the outline has what scoring takes of it."""
         try:
-            _ = self.columns, self.formula, self.levels
+            _ = self.columns, self.formula, self.levels, self.references
         except (KeyError, TypeError, AttributeError):
             raise ValueError("the model of the request is no linear predictor") from None
 
@@ -93,6 +94,17 @@ class ScoreRequest(Message):
         """The categories of the formula's columns."""
         levels = self.model.get("levels") or {} if self.formula else {}
         return {str(name): [str(level) for level in categories] for name, categories in levels.items()}
+
+    @property
+    def references(self) -> dict[str, str]:
+        """The category without a coefficient of every column of text; of a formula `levels` tell it."""
+        references = {} if self.formula else self.model.get("references") or {}
+        return {str(name): str(category) for name, category in references.items()}
+
+    def categories(self, column: str) -> list[str]:
+        """Return the categories that the model knows of a column of text, the reference first."""
+        others = [category for name, category, _ in self.columns if name == column and category is not None]
+        return [self.references[column], *others] if column in self.references else others
 
     @property
     def columns(self) -> list[tuple[str, str | None, float]]:

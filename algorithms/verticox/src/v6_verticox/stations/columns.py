@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.column_codes import distinct_values
+from fedbayes.bayes.encoding import canonical_text, categories_meant
 from fedbayes.bayes.model_matrix import Codes, indicators
 from fedbayes.federation.errors import DataProblem, ThresholdError
 
@@ -159,6 +160,29 @@ def categories(texts: npt.NDArray[np.str_], feature: str, minimum_count: int, re
         raise DataProblem(f"feature '{feature}' has no record of the reference category; choose another reference")
     order = [places[0], *(place for place in range(len(labels)) if place != places[0])]
     return Codes(np.argsort(order)[codes].astype(np.int_), tuple(str(labels[place]) for place in order))
+
+
+def known_categories(values: Any, feature: str, levels: Sequence[str]) -> npt.NDArray[np.str_]:
+    """Return a column without gaps as the categories that a model knows, (rows,): as they are written, or else as what means the same (2.0 for 2).
+
+    Raises
+    ------
+    DataProblem
+        Naming the column, where a cell is none of them: it would be taken for the reference.
+    """
+    same = categories_meant(levels)
+    codes, distinct = distinct_values(values)
+    texts = []
+    for value in distinct:
+        text = str(value).strip()
+        meant = text if text in levels else same.get(canonical_text(value) or "")
+        if meant is None:
+            raise DataProblem(
+                f"feature '{feature}' has categories that the model does not know; correct them or leave these records out, "
+                "or fit with these categories"
+            )
+        texts.append(meant)
+    return np.array([*texts, ""], dtype=str)[codes]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..cox.outcome import booleans_as_such
 from ..messages.scoring import AssessReply, AssessRequest, Curve, LocateReply, LocateRequest, ScoreRequest
 from ..shares.complete import spread_out, without_gaps
-from .columns import Survival, survival
+from .columns import Survival, known_categories, survival
 from .formula import columns_of
 from .guards import check_effect, check_levels, check_times, counted, most_groups, own_times
 from .outcome import describe
@@ -114,9 +114,20 @@ def _of_columns(station: Station, request: ScoreRequest, places: npt.NDArray[np.
     own = [part for part in request.columns if part[0] in station.columns]
     frame = station.data(columns=list(dict.fromkeys(column for column, _, _ in own))).iloc[places]
     total = np.zeros(len(frame))
-    for column, category, coefficient in own:
-        total = total + coefficient * _column(frame[column], column, category)
+    for column in frame.columns:
+        total = total + _of_column(frame[column], column, request)
     return total
+
+
+def _of_column(values: Any, name: str, request: ScoreRequest) -> Vector:
+    """Return a column's part of the linear predictor, (records,)."""
+    if values.isna().any():
+        raise DataProblem(f"feature '{name}' has missing values; fill them in or leave these records out")
+    own = {category: coefficient for column, category, coefficient in request.columns if column == name}
+    if None in own:
+        return own[None] * _numbers(values, name)
+    texts = known_categories(values, name, request.categories(name))
+    return np.array([own.get(text, 0.0) for text in texts.tolist()], dtype=np.float64)
 
 
 def _of_formula(station: Station, request: ScoreRequest, places: npt.NDArray[np.intp]) -> Vector:
@@ -159,11 +170,7 @@ def _identifiers(station: Station, places: npt.NDArray[np.intp]) -> list[str]:
     return [texts[place] for place in places]
 
 
-def _column(values: Any, name: str, category: str | None) -> Vector:
-    if values.isna().any():
-        raise DataProblem(f"feature '{name}' has missing values; fill them in or leave these records out")
-    if category is not None:
-        return np.asarray(values.astype(str).str.strip().to_numpy() == category, dtype=np.float64)
+def _numbers(values: Any, name: str) -> Vector:
     values = booleans_as_such(values)
     if values.dtype.kind not in "biuf":
         raise DataProblem(f"feature '{name}' holds text here, but the model takes numbers")

@@ -84,7 +84,10 @@ def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Cu
 def _coefficients(model: dict[str, Any], prepared: Prepared) -> Vector:
     """Return the model's coefficients in the order of the parties' design columns."""
     stated = {str(entry["feature"]): float(entry["coefficient"]) for entry in model["coefficients"]}
-    other = sorted(set(stated) ^ set(prepared.names))
+    references = model.get("references") or {}
+    other = sorted(set(stated) ^ set(prepared.names)) or [
+        name for name, category in references.items() if prepared.references.get(name, category) != category
+    ]
     if other:
         raise ArgumentError(
             f"model: these records have not the same design columns, see '{other[0][:60]}'; the categories must be the same"

@@ -141,11 +141,18 @@ def _check_together(model: dict[str, Any]) -> None:
         raise ArgumentError(
             "model: a feature has two coefficients; give the `model` of a result of verticox.fit as it is"
         )
-    meant = {_split(model, entry)[0] for entry in model["coefficients"]}
+    parts = [_split(model, entry) for entry in model["coefficients"]]
+    meant = {feature for feature, _ in parts}
     other = sorted(meant ^ set(model["features"]))
     if other:
         raise ArgumentError(
             f"model: features and coefficients do not agree, see '{other[0][:60]}'; give the `model` of a result of verticox.fit as it is"
+        )
+    references = check_mapping("model: references", model.get("references") or {})
+    without = [feature for feature, category in parts if category is not None and feature not in references]
+    if without and not model.get("formula"):
+        raise ArgumentError(
+            f"model: it has no reference category of '{without[0][:60]}'; give the `model` of a result of verticox.fit as it is"
         )
 
 

@@ -59,7 +59,7 @@ def draft(paths: Sequence[Path], out: Path | None, force: bool = False) -> None:
 def _as_written(path: Path) -> Any:
     """Return a table whose columns keep the text of the file: ``00257`` is no number; a decimal comma is a point, as it is to stations."""
     _check(path)
-    if path.suffix != ".csv":
+    if path.suffix.lower() != ".csv":
         return read_table(path, identifiers=tuple(map(str, read_table(path).columns)))
     table = read_table(path, identifiers=header_of(path))
     if not of_file(path).comma:
@@ -70,7 +70,7 @@ def _as_written(path: Path) -> Any:
 
 
 def _check(path: Path) -> None:
-    if path.suffix in DATABASES and path.is_file():
+    if path.suffix.lower() in DATABASES and path.is_file():
         raise UsageProblem(f"{path} is a database; save its table or view as CSV first, and name that file")
     check_table("the table", path)
 

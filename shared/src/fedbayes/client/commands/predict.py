@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...bayes.encoding import identifier_text
-from ..coverage import domain_of, gaps
+from ..coverage import about_absent, domain_of, gaps
 from ..dictionaries import read_as_fitted
 from ..files import check_output, unless_stdout, write_text
 from ..kinds import read_result
@@ -59,7 +59,8 @@ def execute(
     for gap in column_gaps:
         if gap.is_fatal:
             raise gap.refusal()
-    for text in [gap.sentence for gap in column_gaps] + _about_records(model, predictions, moments or ()):
+    absent, records = about_absent(model, frame, label), _about_records(model, predictions, moments or ())
+    for text in [*(gap.sentence for gap in column_gaps), *absent, *records]:
         print(f"warning: {text}", file=sys.stderr)
     summary = f"{len(frame)} records, {sum(gap.cells for gap in column_gaps)} cells not understood"
     text = predictions.to_csv(index=False, lineterminator="\n")

@@ -186,7 +186,7 @@ def _check_tables(place: LocalPlace) -> None:
     """Raise `UsageProblem` for a CSV file that cannot be read: a station does not tell the line, its owner may know it."""
     for files_of_party in place.parties.values():
         path = Path(files_of_party.get(place.database, ""))
-        if path.suffix == ".csv":
+        if path.suffix.lower() == ".csv":
             read_table(path)
 
 

@@ -49,7 +49,7 @@ class Tables:
         for label, path in self.paths.items():
             if not path.exists():
                 raise ArgumentError(f"the file of party '{party}' with label '{label}' does not exist; check its path")
-            if path.is_file() and path.suffix not in TYPES:
+            if path.is_file() and path.suffix.lower() not in TYPES:
                 raise ArgumentError(f"the file of party '{party}' must end in one of: {', '.join(TYPES)}")
 
     def _file(self, source: Any) -> Path:
@@ -65,7 +65,7 @@ class Tables:
 
     def type_of(self, label: str) -> str:
         """Return what a node calls the type of this database."""
-        return TYPES.get(self.paths[label].suffix, "folder")
+        return TYPES.get(self.paths[label].suffix.lower(), "folder")
 
     def dialect(self, label: str) -> dict[str, str]:
         """Return the limits that say how this database is written, if it was a data frame: whatever policies say of files."""

@@ -13,7 +13,7 @@ from ...bayes.missing import Reading
 from .. import node_databases
 from ..errors import DataProblem, PolicyError, ThresholdError
 from .dialect import Dialect, of_file
-from .files import KINDS, read_file, settled
+from .files import KINDS, NO_TEXT, read_file, settled
 
 if TYPE_CHECKING:
     from .databases import Database
@@ -34,6 +34,8 @@ class ReadingErrors:
             return
         if isinstance(error, SchemaError):
             raise DataProblem(str(error)) from None
+        if isinstance(error, UnicodeDecodeError):
+            raise DataProblem(NO_TEXT) from None
         if type(error).__name__ == "EmptyDataError":
             raise ThresholdError("the station's file has fewer rows than the node demands (minimum_rows)") from None
         raise DataProblem("the station's file cannot be read as a table; ask the node administrator") from None

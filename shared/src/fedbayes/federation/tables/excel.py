@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 from ...bayes.missing import EXACT, Reading
 from ..errors import DataProblem
@@ -14,11 +16,12 @@ from .names import check_distinct
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RENAMED = re.compile(r"\.[0-9]+$")  # what pandas adds to a name that was there before
+_MERGED = re.compile(r'<(?:\w+:)?mergeCell\b[^>]*\bref="([A-Z]+)[0-9]+:([A-Z]+)([0-9]+)"')
 LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
-def check_formulas(path: Path, sheet: str | None) -> None:
-    """Refuse a sheet with formulas whose values are not stored, as programs write them that cannot compute: such cells would be read as missing.
+def check_sheet(path: Path, sheet: str | None) -> None:
+    """Refuse a file that is no workbook, a first sheet that is hidden, and a sheet with formulas whose values are not stored.
 
     Parameters
     ----------
@@ -30,25 +33,43 @@ def check_formulas(path: Path, sheet: str | None) -> None:
     Raises
     ------
     DataProblem
-        Naming the sheet's column by its letters.
+        Naming the sheet's column by its letters, where it is one.
     """
-    with ZipFile(path) as book:
-        part = _part_of(book, sheet)
-        if part is None or b"<f" not in book.read(part):
-            return
-        with book.open(part) as content:
-            for _, cell in ElementTree.iterparse(content):
-                if cell.tag != f"{MAIN}c":
-                    continue
-                stored = cell.find(f"{MAIN}v")
-                # A formula whose value is an empty text has a type.
-                if cell.find(f"{MAIN}f") is not None and cell.get("t") != "str" and (stored is None or not stored.text):
-                    letters = re.sub("[0-9]", "", cell.get("r", ""))
-                    raise DataProblem(
-                        f"sheet column {letters or 'of this file'} has formulas whose values are not stored in this station's Excel file; "
-                        "ask the node administrator to open it in a spreadsheet program and save it"
-                    )
-                cell.clear()
+    try:
+        with ZipFile(path) as book:
+            chosen = _chosen(book, sheet)
+            if chosen is None:
+                return
+            if sheet is None and chosen.state != "visible":
+                raise DataProblem(
+                    "the first sheet of this station's Excel file is hidden; ask the node administrator to put the sheet of the table "
+                    "first, or name it in the task"
+                )
+            _check_formulas(book, chosen.part)
+    except BadZipFile:
+        raise DataProblem(
+            "this station's file is no Excel workbook (.xlsx) that can be opened: it is of another format, or has a password; "
+            "ask the node administrator to save it as one"
+        ) from None
+
+
+def _check_formulas(book: ZipFile, part: str) -> None:
+    """Refuse a sheet with formulas whose values are not stored, as programs write them that cannot compute: such cells would be read as missing."""
+    if b"<f" not in book.read(part):
+        return
+    with book.open(part) as content:
+        for _, cell in ElementTree.iterparse(content):
+            if cell.tag != f"{MAIN}c":
+                continue
+            stored = cell.find(f"{MAIN}v")
+            # A formula whose value is an empty text has a type.
+            if cell.find(f"{MAIN}f") is not None and cell.get("t") != "str" and (stored is None or not stored.text):
+                letters = re.sub("[0-9]", "", cell.get("r", ""))
+                raise DataProblem(
+                    f"sheet column {letters or 'of this file'} has formulas whose values are not stored in this station's Excel file; "
+                    "ask the node administrator to open it in a spreadsheet program and save it"
+                )
+            cell.clear()
 
 
 def check_digits(frame: Any, reading: Reading) -> None:
@@ -88,6 +109,40 @@ def as_stored(frame: Any) -> Any:
         if any(map(_is_rounded, column)):
             stored[name] = column.map(lambda cell: float(cell) if _is_rounded(cell) else cell).astype(object)
     return stored
+
+
+def check_merged(path: Path, sheet: str | None, frame: Any) -> None:
+    """Refuse cells of the table that are merged: people see one value in all of them, and the file has it in the first alone.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    sheet : str, optional
+        Its sheet; the first one if not given.
+    frame : pandas.DataFrame
+        What pandas read of it.
+
+    Raises
+    ------
+    DataProblem
+        Naming the sheet's column by its letters.
+    """
+    with ZipFile(path) as book:
+        chosen = _chosen(book, sheet)
+        regions = [] if chosen is None else _MERGED.findall(book.read(chosen.part).decode(errors="replace"))
+    named = [not str(name).startswith("Unnamed: ") for name in frame.columns]
+    for first, last, row in regions:
+        if int(row) > 1 and any(named[_place(first) : _place(last) + 1]):
+            raise DataProblem(
+                f"sheet column {first} has merged cells in this station's Excel file, which holds their value once; ask the node "
+                "administrator to separate them and to write the value in each"
+            )
+
+
+def _place(letters: str) -> int:
+    """Return the place of a sheet's column, from 0."""
+    return reduce(lambda place, letter: 26 * place + ord(letter) - ord("A") + 1, letters, 0) - 1
 
 
 def check_names(path: Path, sheet: str | None, frame: Any) -> None:
@@ -132,12 +187,22 @@ def _is_long(text: str) -> bool:
         return False
 
 
-def _part_of(book: ZipFile, sheet: str | None) -> str | None:
-    """Return where in the file a sheet is."""
-    entries = ElementTree.fromstring(book.read("xl/workbook.xml")).iter(f"{MAIN}sheet")
-    chosen = next((entry for entry in entries if sheet is None or entry.get("name") == sheet), None)
-    if chosen is None:
-        return None
-    links = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
-    target = next((link.get("Target", "") for link in links if link.get("Id") == chosen.get(LINK)), "")
-    return target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+@dataclass(frozen=True)
+class _Sheet:
+    """Where in a file a sheet is, and whether people see it: "visible", "hidden" or "veryHidden"."""
+
+    part: str
+    state: str
+
+
+def _chosen(book: ZipFile, sheet: str | None) -> _Sheet | None:
+    """Return a sheet of cells by its name, or the first one; charts are none."""
+    links = {link.get("Id"): link for link in ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))}
+    for entry in ElementTree.fromstring(book.read("xl/workbook.xml")).iter(f"{MAIN}sheet"):
+        link = links.get(entry.get(LINK))
+        if link is None or not link.get("Type", "").endswith("/worksheet") or sheet not in (None, entry.get("name")):
+            continue
+        target = link.get("Target", "")
+        part = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+        return _Sheet(part, entry.get("state", "visible"))
+    return None

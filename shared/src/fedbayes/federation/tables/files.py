@@ -10,10 +10,11 @@ from typing import Any
 from ...bayes.missing import Reading, inexact, settle
 from ..errors import DataProblem
 from . import parquet
-from .dialect import Dialect, of_file
-from .excel import as_stored, check_digits, check_formulas, check_names
+from .dialect import Dialect, lines, of_file
+from .excel import as_stored, check_digits, check_merged, check_names, check_sheet
 from .large_csv import LARGE_BYTES, OPTIONS, TOO_MANY_FIELDS, read_large_csv
 
+NO_TEXT = "this station's file is no text in UTF-8; ask the node administrator to save it as CSV in UTF-8"
 KINDS = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
 
 
@@ -60,10 +61,11 @@ def read_file(
         frame = _csv(path, names, reading, written.separator)
         frame = frame if columns is None else frame[names]
     elif kind == "excel":
-        check_formulas(path, sheet)
+        check_sheet(path, sheet)
         plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
         frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
         check_names(path, sheet, frame)
+        check_merged(path, sheet, frame)
         check_digits(frame, reading)
         frame = as_stored(frame)
     else:
@@ -75,6 +77,8 @@ def column_names(path: Path, dialect: Dialect) -> list[str]:
     """Return the names of a CSV file's columns, as pandas tells repeated ones apart."""
     import pandas
 
+    if any("\0" in name for name in next(lines(path, dialect.separator), [])):  # of two bytes a letter
+        raise DataProblem(NO_TEXT)
     return [str(name) for name in pandas.read_csv(path, nrows=0, sep=dialect.separator).columns]
 
 

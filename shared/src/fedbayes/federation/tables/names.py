@@ -1,8 +1,9 @@
-"""Names of a table's columns: none may stand twice."""
+"""Names of a table's columns: none may stand twice, and what nobody sees in one is found."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 
 from ..errors import DataProblem
 
@@ -14,3 +15,14 @@ def check_distinct(names: Sequence[str]) -> None:
         raise DataProblem(
             f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
         )
+
+
+def differs_unseen(name: str, names: Iterable[str]) -> bool:
+    """Return whether a table has a column that differs from this name only by blanks, capitals or how accents are written."""
+    return _seen(name) in map(_seen, names)
+
+
+def _seen(name: str) -> str:
+    """Return a name without blanks, capitals and marks that nobody sees, its accents taken off."""
+    plain = unicodedata.normalize("NFKD", name).casefold()
+    return "".join(one for one in plain if not one.isspace() and unicodedata.category(one) not in ("Cc", "Cf", "Mn"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from ...bayes.missing import EXACT, Reading, Rule, dates_as_text, settle
 from ..errors import DataProblem
 from .large_csv import ROWS, settled_column
 
+_UNNAMED = re.compile(r"__index_level_[0-9]+__")
+"""What pandas calls an index without a name."""
 PART = 2**16
 """Rows of a part of a file, unless more are asked for; see `BLOCK` of `fedbayes.bayes.encoding`."""
 
@@ -25,10 +28,10 @@ def _schema(path: Path) -> Any:
 
 
 def column_names(path: Path) -> list[str]:
-    """Return the names of a file's columns, without those that pandas wrote as a frame's index."""
+    """Return the names of a file's columns: the index of a pandas frame is one where it has a name, as of a frame itself."""
     schema = _schema(path)
     index = (schema.pandas_metadata or {}).get("index_columns", [])
-    return [name for name in schema.names if name not in index]
+    return [name for name in schema.names if name not in index or not _UNNAMED.fullmatch(name)]
 
 
 def rows(path: Path) -> int:
@@ -91,7 +94,8 @@ def _column(path: Path, field: Any, reading: Reading, large: bool) -> Any:
     if _is_bytes(field.type):
         values = _as_written(parquet.read_table(path, columns=[field.name]).column(0)).to_pandas()
     else:
-        values = pandas.read_parquet(path, columns=[field.name], **kind)[field.name].reset_index(drop=True)
+        # pandas makes an index of a column that was one
+        values = pandas.read_parquet(path, columns=[field.name], **kind).reset_index()[field.name]
     if not types.is_temporal(field.type):
         return settle(values, rule, convert=False)
     codes, distinct = pandas.factorize(

@@ -76,6 +76,7 @@ def read_small_csv(path: Path, dialect: Dialect | None = None) -> SmallTable | N
     header = rows[0] if rows else []
     if (
         not all(header)
+        or any("\0" in name for name in header)
         or len(set(header)) < len(header)
         or any(len(row) != len(header) for row in rows)
         or len(rows) < 2

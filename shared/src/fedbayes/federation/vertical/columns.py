@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..rounds import Federation
-from .engine import Engine
+from .engine import Engine, at_two_stations
 from .messages import Setup
 from .states import ColumnStates, public_states
 
@@ -28,10 +28,7 @@ def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> di
         if not holders:
             raise ArgumentError(f"column '{column}' is at no station that takes part, or may not be used there")
         if len(holders) > 1 and not engine.setup.union:
-            names_of_holders = ", ".join(federation.name(member) for member in holders)
-            raise ArgumentError(
-                f"column '{column}' is at two stations ({names_of_holders}); rename it at one, or unite the records"
-            )
+            raise at_two_stations(federation, column, holders)
         owners[column] = holders
     used = {member for holders in owners.values() for member in holders}
     for member in engine.setup.stations:

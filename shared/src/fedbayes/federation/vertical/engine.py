@@ -47,6 +47,12 @@ ROUND_BYTES = 500_000_000
 MOST_BYTES = 2_000_000_000  # that one table or one level of products may take at a station
 
 
+def at_two_stations(federation: Federation, column: str, holders: Sequence[int]) -> ArgumentError:
+    """Return the refusal of a column that several stations hold of the same records."""
+    names = ", ".join(federation.name(member) for member in holders)
+    return ArgumentError(f"column '{column}' is at two stations ({names}); rename it at one, or unite the records")
+
+
 class Engine:
     """Openings, deliveries and questions of one job.
 
@@ -160,13 +166,20 @@ class Engine:
                 self.factors[info.name] = info
                 continue
             if earlier.width != info.width or earlier.stage != info.stage:
-                raise StationError("two stations describe a shared column differently; give its domain")
+                raise self._described_twice(info, (*earlier.holders, *info.holders))
             everyone = sorted({*earlier.holders, *info.holders})
             self.factors[info.name] = FactorInfo(
                 info.name, info.columns, everyone, info.width, info.complete, info.bits, info.stage, everyone
             )
         if opened is not None:
             self._deliveries.add(Parcel.of(member, stage, opened))
+
+    def _described_twice(self, info: FactorInfo, holders: Sequence[int]) -> ArgumentError | StationError:
+        """Return the refusal of a column in which two stations found other states."""
+        if not self.setup.union:
+            return at_two_stations(self.federation, info.columns[0], holders)
+        shared = ", ".join(f"'{column[:60]}'" for column in info.columns)
+        return StationError(f"two stations found other states in {shared}; give its categories or bounds in the domain")
 
     def view(self, name: str) -> str:
         """Return a factor of all states of another one but the last, which no record has; nothing is opened. Its name."""

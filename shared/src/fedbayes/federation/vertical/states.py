@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...bayes.discretise import Bins, equal_width
-from ...bayes.encoding import SchemaError, canonical_text, is_number
+from ...bayes.encoding import SchemaError, canonical_text, is_number, nearest
 from ...bayes.missing import without_top
 from ...bayes.schema import Column
 from ...bayes.variable import Variable
@@ -89,7 +89,8 @@ def check_bins(bins: Any) -> Any:
     ArgumentError
         Naming the argument and what it may be.
     """
-    remedy = "bins must be one of published, quantile, width, a number of bins, or an object {column: rule, number or cut points}"
+    rules = "published, quantile, width, a number of bins, or an object {column: rule, number or cut points}"
+    remedy = f"bins must be one of {rules}; cut points are finite and increase"
     entries = list(bins.values()) if isinstance(bins, dict) else [bins]
     for entry in entries:
         if isinstance(entry, str) and entry in RULES:
@@ -100,6 +101,23 @@ def check_bins(bins: Any) -> Any:
             continue
         raise ArgumentError(remedy)
     return bins
+
+
+def check_binned(columns: Sequence[str], bins: Any, domain: Mapping[str, Any] | None) -> None:
+    """Refuse bins that change nothing: of a column that the task does not have, as a misspelled one, or of one with categories.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the column.
+    """
+    for name in bins if isinstance(bins, Mapping) else ():
+        if name not in columns:
+            raise ArgumentError(
+                f"bins names '{str(name)[:60]}', which is no column of the task{nearest(str(name), columns)}; leave it out"
+            )
+        if "categories" in ((domain or {}).get(name) or {}):
+            raise ArgumentError(f"bins names '{str(name)[:60]}', which has categories in the domain; leave it out")
 
 
 def check_domain(domain: Any) -> dict[str, Any]:
