@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 from harness.inprocess import InProcess
 from test_deviating_central import NETWORK, asking, fitted, inside, twice
-from views_cases import COX_ROWS, JOINED, LIMITS, survivors, vertical
+from test_held_to import announcing
+from views_cases import COX_ROWS, JOINED, LABELLED, LIMITS, horizontal, survivors, vertical
 
 from fedbayes.bayes.discretise import Bins
 from fedbayes.federation.errors import MessageError, ThresholdError
@@ -273,3 +274,30 @@ def test_members_that_a_fit_tests_read_columns_as_the_job_does(unchecked: bool) 
             open_.enter_context(mock.patch("v6_bayesian_ensemble.partial.check_opened"))
         with nullcontext() if unchecked else pytest.raises(MessageError, match="not those of the job"):
             running.run("fit", AGED)
+
+
+def personal(running: InProcess, **more: Any) -> Any:
+    return running.run("fit", {**LABELLED, "rounds": 2, "personalize": True, **more})
+
+
+def crafted_weights(request: Any) -> Any:
+    return replace(request, model={**request.model, "personal_iterations": 0})
+
+
+def test_a_fit_is_evaluated_once_and_where_it_announced_that() -> None:
+    """At nodes that know seals it is the only exact answer about a model without one: central could ask about any, as often as it likes."""
+    files = horizontal(False)
+    with InProcess("v6_discriminative_naive_bayes", files, {party: dict(LIMITS) for party in files}, "a") as running:
+        assert personal(running)
+        with twice("partial_evaluate", crafted_weights) as answers:
+            personal(running)
+        assert all("evaluated once in a job" in str(answer.get("error")) for answer in answers)
+        unbound = mock.patch("fedbayes.federation.horizontal.tallying.asked_once")
+        with twice("partial_evaluate", crafted_weights) as answers, unbound:
+            personal(running)
+        assert not any("error" in answer for answer in answers), "control"
+        silent = announcing(
+            lambda one: replace(one, functions=[name for name in one.functions if name != "partial_evaluate"])
+        )
+        with silent, pytest.raises(MessageError, match="did not announce that it asks 'partial_evaluate'"):
+            personal(running)
