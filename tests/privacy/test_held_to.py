@@ -280,6 +280,7 @@ ASKED: dict[str, tuple[str, str, dict[str, Any], str, dict[str, Any]]] = {
 }
 CHECKS = (
     "fedbayes.federation.horizontal.tallying",
+    "v6_verticox.stations.assessing",
     "v6_verticox.stations.scoring",
     "v6_verticox.horizontal.judging.partials",
 )

@@ -257,8 +257,8 @@ def judged(neighbors="add_remove", rows=1):
     unit = Unit("person", rows) if rows > 1 else Unit()
     question = Question("t", "d", DOMAIN, {"stage": "I"}, [2.0, 5.0, 9.0], [3], "breslow", "refuse", {}, "", "", "", "")
     entries = zip(question.labels, [0.3, -40.0, 2.0, 1e4], strict=True)
-    outline = {"coefficients": [{"feature": name, "coefficient": value} for name, value in entries]}
-    model = Judged(question, outline, 12.0)
+    outline = {"coefficients": [{"feature": name, "coefficient": value} for name, value in entries], "offset": 12.0}
+    model = Judged(question, outline)
     noise = check_noise("distributed", 1.0, 0.0, neighbors, 1.0, unit)
     return TableRequest(model, np.array([-1.0, 0.0, 1.0]), noise, unit)
 

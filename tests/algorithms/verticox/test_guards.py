@@ -6,7 +6,7 @@ import pytest
 from one_process import OneProcess
 
 from fedbayes.federation.errors import BudgetError, DataProblem, ThresholdError
-from v6_verticox.stations import guards, scoring
+from v6_verticox.stations import assessing, guards
 from v6_verticox.stations.columns import Survival, design
 
 ROWS, LIMIT = 120, 10
@@ -163,7 +163,7 @@ def test_groups_hide_single_events_between_two_times():
         predicted = rng.uniform(size=(200, 5))
         times = np.array([0.2, 0.35, 0.5, 0.7, 1.0])
         count = guards.most_groups(outcome, predicted[:, 2], 0.5, 8, 5)
-        shown = scoring._calibrations(outcome, predicted, times, count, 5)
+        shown = assessing._calibrations(outcome, predicted, times, count, 5)
         told = [place for place, one in enumerate(shown) if one["groups"]]
         assert not count or 2 in told
         for rows in np.array_split(np.argsort(predicted[:, 2], kind="stable"), count) if count else []:

@@ -11,7 +11,7 @@ from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from v6_verticox.cox import inference, likelihood, survival
 from v6_verticox.horizontal.judging import scores
 from v6_verticox.messages.scoring import SUM_BITS, Curve
-from v6_verticox.stations import judging, scoring
+from v6_verticox.stations import assessing, judging
 from v6_verticox.stations.columns import Survival
 
 
@@ -167,10 +167,11 @@ def test_equal_predictors_are_ties_in_an_assessment_however_the_parts_were_round
     predictor = sum(parts) / 2.0**SUM_BITS
     assert len(np.unique(predictor)) > len(np.unique(first + second)), "rounding breaks ties here"
     outcome = Survival(time, event.astype(int), np.zeros(rows, dtype=int), ["all"])
-    request = SimpleNamespace(times=None, curves=[Curve("all", [1.0], [1.0])], groups=2)
-    found = scoring._measures(outcome, predictor - 0.3, request, 1)["concordance"]
+    curves, baseline = [Curve("all", [1.0], [1.0])], {"time": [1.0], "cumulative_hazard": [1.0]}
+    request = SimpleNamespace(times=None, model={"baseline": baseline}, groups=2)
+    found = assessing._measures(outcome, predictor - 0.3, request, 1)["concordance"]
     assert found == pytest.approx(slow_concordance(time, event, first + second), abs=1e-12)
-    baselines = [SimpleNamespace(curves=request.curves)] * 2
+    baselines = [SimpleNamespace(curves=curves)] * 2
     fold = np.arange(rows) % 2
     held_out = judging.judged(outcome, predictor, fold, SimpleNamespace(**vars(request), baselines=baselines), 1)
     for number, entry in enumerate(held_out["folds"]):

@@ -12,8 +12,9 @@ from fedbayes.federation import Station
 from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.manifest import digest_of
-from fedbayes.federation.vertical.factor_info import check_true, names_its_columns
+from fedbayes.federation.vertical.factor_info import Wanted, check_true, names_its_columns
 from fedbayes.federation.vertical.messages import Setup
+from fedbayes.federation.vertical.opening import Encoder
 
 from .ensemble import Ensemble, Member
 from .messages import EvidenceRequest, GroupScores
@@ -104,3 +105,21 @@ def _has_states(setup: Setup, member: Member, columns: set[str]) -> bool:
         }:
             return False
     return True
+
+
+def check_opened(station: Station, setup: Setup, model: Ensemble) -> None:
+    """Raise `MessageError` where members that a fit tests read a column by other states than the job opens it by, under the guards of its owner.
+
+    Their predictions are a column whose table with the label is told: by a cut point around one person it would be that of this person.
+    """
+    own = [
+        name for name in dict.fromkeys(name for one in model.members for name in one.columns) if name in station.columns
+    ]
+    encoder = Encoder(station, setup, [Wanted("states", own, [])])
+    for member in model.members:
+        for name in set(member.columns) & set(own):
+            states = encoder.states(name)
+            known = set(member.network.states.get(name, ())) if member.network is not None else set[str]()
+            cuts = tuple(member.cuts[name]) if name in member.cuts else None
+            if cuts != states.cuts or not known <= {*states.variable().states, MISSING_STATE}:
+                raise MessageError("the states of a member's columns are not those of the job; the job stops")

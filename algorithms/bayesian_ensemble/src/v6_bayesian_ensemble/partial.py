@@ -21,7 +21,7 @@ from fedbayes.federation.vertical.replication import Replica, workspace_of
 from fedbayes.federation.vertical.workspace import DTYPES, Workspace
 
 from . import store, tallies, votes
-from .claimed import check_groups, check_votes
+from .claimed import check_groups, check_opened, check_votes
 from .ensemble import Ensemble, Member, prediction_name
 from .local import columns_of, records, states_of
 from .members import learned_alone, member_of
@@ -271,6 +271,7 @@ def partial_predicted(station: Station, request: PredictedRequest) -> ExtendRepl
     station.require_private(False)
     workspace = workspace_of(station, request.delivery.setup, request.delivery)
     model = Ensemble.read(request.model)
+    check_opened(station, request.delivery.setup, model)
     frame = station.data(columns=columns_of(model), domain=states_of(model))
     part = OwnPart([], [], {}, {})
     width, own = len(model.classes) - 1, station.organization

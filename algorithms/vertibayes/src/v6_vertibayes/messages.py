@@ -79,12 +79,10 @@ class ScoresRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class TallyRequest(Message):
-    """Asks the label's station to add up the sealed scores and to compare them with its labels."""
+    """Asks the label's station to add up the sealed scores and to compare them with its labels; label and prior are those of the round before."""
 
     setup: Setup
     sealed: dict[int, Sealed]
-    label: str
-    prior: np.ndarray
     rows: int
 
 

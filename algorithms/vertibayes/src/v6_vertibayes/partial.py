@@ -22,7 +22,7 @@ from fedbayes.federation.vertical.replication import workspace_of
 from fedbayes.federation.vertical.workspace import Workspace
 
 from .messages import BY_ROWS, CountsReply, CountsRequest, ScoresRequest, TallyReply, TallyRequest
-from .prediction import Model, weighted
+from .prediction import Model, classifier_of, weighted
 
 
 @partial
@@ -116,7 +116,8 @@ def partial_scores(station: Station, request: ScoresRequest) -> RecordsReply:
     if request.holder is None:
         return RecordsReply(masked, None, identifiers)
     if request.holder == station.organization:
-        station.keep("scores", masked=masked.value)
+        prior = classifier_of(Model.read(request.model).network, request.label).prior
+        station.keep("scores", masked=masked.value, prior=prior, label=np.array(request.label))
         return RecordsReply(None, None, None)
     return RecordsReply(None, station.seal(request.holder, masked.value.astype("<u8").tobytes(), "scores"), None)
 
@@ -136,11 +137,11 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
     **Reveals** to this station the class probabilities of the common records; to central sums over records only. **Assumes** what `partial_scores` does.
     """
     station.require_predictions()
-    workspace = workspace_of(station, request.setup)
-    total = summed(station, request.setup, station.kept("scores")["masked"], request.sealed, "scores")
-    logs = log_posteriors(total, request.prior, request.rows)
-    truth = _labels(station, workspace, request.setup, request.label)
-    labelled = truth < len(request.prior)
+    workspace, kept = workspace_of(station, request.setup), station.kept("scores")
+    total = summed(station, request.setup, kept["masked"], request.sealed, "scores")
+    logs = log_posteriors(total, kept["prior"], request.rows)
+    truth = _labels(station, workspace, request.setup, str(kept["label"]))
+    labelled = truth < len(kept["prior"])
     counts, loss = tally(truth[labelled], logs[labelled]).flat()
     return TallyReply(
         station.exact(counts, "evaluation", queries=1, summed=False),

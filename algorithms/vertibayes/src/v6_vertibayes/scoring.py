@@ -99,7 +99,7 @@ class RecordScores:
         holder = self.tables.columns[self.label].owners[0]
         replies = self._ask(holder, None)
         sealed = {member: reply.sealed for member, reply in replies.items() if reply.sealed is not None}
-        request = TallyRequest(self.tables.engine.setup, sealed, self.label, self.classifier.prior, self.rows)
+        request = TallyRequest(self.tables.engine.setup, sealed, self.rows)
         reply = self.federation.round("partial_tally", request, [holder], TallyReply, last=True)[holder]
         classes = len(self.classifier.prior)
         try:

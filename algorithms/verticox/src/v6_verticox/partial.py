@@ -4,10 +4,11 @@ from .horizontal.judging.partials import partial_measures, partial_predictors, p
 from .horizontal.partials import partial_risk, partial_scores, partial_squares, partial_tally, partial_weigh
 from .horizontal.private.partials import partial_outline, partial_slope
 from .noisy.partials import partial_arrange, partial_factors, partial_products, partial_survey
+from .stations.assessing import partial_assess
 from .stations.consensus import partial_admm, partial_auxiliary
 from .stations.folds import partial_draw, partial_folds, partial_held_out, partial_judge, partial_split
 from .stations.private import partial_enter, partial_finish, partial_permute, partial_stage
-from .stations.scoring import partial_assess, partial_locate, partial_score
+from .stations.scoring import partial_locate, partial_score
 from .stations.seen import partial_predict, partial_residuals
 from .stations.setup import partial_prepare
 

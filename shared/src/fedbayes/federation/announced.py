@@ -102,3 +102,10 @@ def check_single(station: Member) -> None:
     announced = kept(station.memory)
     if announced is None or not announced.single_records:
         raise MessageError("the job did not announce that single records are predicted; the job stops")
+
+
+def check_function(station: Member, function: str) -> None:
+    """Raise `MessageError` if the job did not announce that a function is asked."""
+    announced = kept(station.memory)
+    if announced is None or function not in announced.functions:
+        raise MessageError(f"the job did not announce that it asks '{function}'; the job stops")

@@ -6,19 +6,23 @@ groups, a node gives exact answers only where its administrator allows it (FEDBA
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..bayes.encoding import canonical_text
 from . import node_databases
 from .errors import PolicyError, ThresholdError
 
 if TYPE_CHECKING:
     from ..bayes.dictionary import Dictionary
     from .member import Member
+    from .table_reader import TableReader
 
 FEW_LEFT_OUT = "few-left-out"
 AIMED = "aimed-recode"
 FEW_IDENTIFIED = "few-identified"
 FEW_CHOSEN = "few-chosen"
+UNITS = {canonical_text(0), canonical_text(1), None}
 
 
 def note(station: Member, rows: int, left_out: int, named: int) -> None:
@@ -48,6 +52,24 @@ def note(station: Member, rows: int, left_out: int, named: int) -> None:
 def note_few_identified(station: Member) -> None:
     """Note for the whole job that bounding the rows of each identifier sets a few rows apart; `check_exact` looks at it."""
     station.memory.once(FEW_IDENTIFIED, b"1")
+
+
+def check_weights(station: TableReader, columns: Sequence[str]) -> None:
+    """Raise `PolicyError` where an exact sum would weigh rows by numbers of the task's choice.
+
+    Of categories as 1, 100 and 10000 the digits of a sum are the count of each. A recode to 0 or 1 leaves rows out, or counts them.
+    """
+    if station.policy.allow_formulas or station.dictionary is None:
+        return
+    for name in columns:
+        entry = station.dictionary.columns.get(name)
+        if entry is not None and (
+            entry.cut is not None or not set(map(canonical_text, entry.recode.values())) <= UNITS
+        ):
+            raise PolicyError(
+                f"dictionary: column '{name}' is numbers that the task chose (by a recode to others than 0 and 1, or a cut), of which an exact sum has "
+                "every count in its digits; recode it in the stations' files, or ask the node administrator to set FEDBAYES_ALLOW_FORMULAS"
+            )
 
 
 def check_exact(station: Member, study: Dictionary | None, arithmetic: bool) -> None:

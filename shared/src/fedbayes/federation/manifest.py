@@ -21,8 +21,10 @@ SIGNATURE_BYTES = 64  # of Ed25519
 ROLES = ("station", "helper")
 _WHOLE = "digest"
 """In an outline: the digest of all of the model, or of all of a member."""
-_SHOWN = ("features", "formula", "levels", "references", "missing")
-"""In an outline of linear predictors: what says which columns the coefficients are of."""
+_PARTS = "digests"
+"""In an outline: the digests of the parts that it may have whole."""
+_PREDICTOR = ("features", "formula", "levels", "references", "missing", "time", "event", "strata", "offset")
+"""What of a linear predictor every station may see beside its coefficients."""
 
 
 def text_of(*parts: Any) -> bytes:
@@ -35,21 +37,29 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(text_of(value)).hexdigest()
 
 
-def outline_of(model: Mapping[str, Any]) -> dict[str, Any]:
+def outline_of(model: Mapping[str, Any], *, baseline: bool = False) -> dict[str, Any]:
     """Return what of a model every station may see, with digests of the rest: by this, a station knows a part of it without the others.
 
     Of an ensemble a member is its organizations and its digest, of linear predictors the coefficients and what they are of stay; other models are
-    their own outline, and so is an outline.
+    their own outline, and so is an outline. With `baseline` a linear predictor's baseline is there whole, for those who need it; the outline of that is the
+    one without.
     """
     if isinstance(model.get("model"), Mapping):
-        return {**model, "model": outline_of(model["model"])}
+        return {**model, "model": outline_of(model["model"], baseline=baseline)}
     members, coefficients = model.get("members"), model.get("coefficients")
     if isinstance(members, list):
         return {**model, "members": [_member_outline(one) for one in members]}
-    if isinstance(coefficients, list) and _WHOLE not in model:
-        shown = {name: model[name] for name in _SHOWN if name in model}
-        return {**shown, "coefficients": [_coefficient_outline(one) for one in coefficients], _WHOLE: digest_of(model)}
-    return dict(model)
+    if not isinstance(coefficients, list):
+        return dict(model)
+    shown = dict(model) if _WHOLE in model else _predictor_outline(model, coefficients)
+    if isinstance(model.get("baseline"), Mapping):
+        shown |= {_PARTS: {"baseline": digest_of(model["baseline"])}, "baseline": model["baseline"]}
+    return shown if baseline else {name: part for name, part in shown.items() if name != "baseline"}
+
+
+def _predictor_outline(model: Mapping[str, Any], coefficients: list[Any]) -> dict[str, Any]:
+    shown = {name: model[name] for name in _PREDICTOR if name in model}
+    return {**shown, "coefficients": [_coefficient_outline(one) for one in coefficients], _WHOLE: digest_of(model)}
 
 
 def _member_outline(member: Any) -> Any:

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
+VANISHING = 0.1
+"""Of predicted survival: where all of it is below, that of the record with the least risk can be far above the others' together."""
 
 
 def few(counts: Any, minimum_count: int) -> bool:
@@ -25,3 +27,20 @@ def is_narrow(values: Vector, minimum_count: int) -> bool:
 def carried_by_few(sums: Any, squares: Any, minimum_count: int) -> bool:
     """Say the same of columns by the sums of their sizes and of these squared, (columns,) each."""
     return bool(np.any((squares > 0.0) & (sums**2 < minimum_count * squares)))
+
+
+def vanishes(survival: Vector, minimum_count: int, records: Any = 1) -> bool:
+    """Say whether at some time predicted survival is next to nothing for all records but few: a score would be that of these.
+
+    Parameters
+    ----------
+    survival : ndarray of float, (records, times)
+        Predicted.
+    minimum_count : int
+        The node's limit.
+    records : ndarray of int, (records, 1), optional
+        How many each row is of.
+    """
+    sums, squares = np.sum(records * survival, axis=0), np.sum(records * survival**2, axis=0)
+    small = np.max(np.where(records, survival, 0.0), axis=0, initial=0.0) < VANISHING
+    return carried_by_few(np.where(small, sums, 0.0), np.where(small, squares, 0.0), minimum_count)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fedbayes.federation import Exact, Message, Public, Sealed
 
-from .setup import Ordered, Question
+from .setup import Ordered
 
 TASKS = ("evaluate", "baseline")
 SUM_BITS = 40
@@ -118,33 +118,61 @@ class ScoreRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class Curve(Message):
-    """Cumulative baseline hazard of one stratum."""
+    """Cumulative baseline hazard of one stratum, which does not fall: predicted survival is between 0 and 1."""
 
     stratum: str
     times: list[float]
     hazard: list[float]
 
     def __post_init__(self) -> None:
-        if len(self.times) != len(self.hazard) or any(b <= a for a, b in zip(self.times, self.times[1:], strict=False)):
-            raise ValueError("a baseline needs increasing times and one hazard for each")
+        numbers = np.array([*self.times, *self.hazard], dtype=np.float64)
+        falls = np.any(np.diff(self.times) <= 0.0) or np.any(np.diff([0.0, *self.hazard]) < 0.0)
+        if len(self.times) != len(self.hazard) or falls or not np.all(np.isfinite(numbers)):
+            raise ValueError("a baseline needs increasing times and one hazard for each, which does not fall")
 
 
 @dataclass(frozen=True, slots=True)
 class AssessRequest(Message):
-    """The sealed linear predictors, and the model's baseline."""
+    """The sealed linear predictors, and the model: its outline with the baseline (`manifest.outline_of`).
+
+    The outcome holder compares it with the manifest, and takes time, event, strata, offset and baseline from it.
+    """
 
     task: str
-    question: Question
+    model: dict[str, Any]
     scorers: list[int]
     predictors: dict[int, Sealed]
-    offset: float
-    curves: list[Curve]
     times: list[float] | None
     groups: int
 
     def __post_init__(self) -> None:
+        """Check that the outline has what an assessment takes of it."""
         if self.task not in TASKS or not 2 <= self.groups <= 100:
             raise ValueError("an assessment is malformed")
+        try:
+            _ = self.offset, self.columns
+        except (KeyError, TypeError):
+            raise ValueError("the model of the request has no outcome or offset") from None
+
+    @property
+    def offset(self) -> float:
+        """Linear predictor of a record at the mean."""
+        return float(self.model["offset"])
+
+    @property
+    def complete(self) -> bool:
+        """Whether the model was fitted on the records without gaps."""
+        return self.model.get("missing") == "complete"
+
+    @property
+    def strata(self) -> str | None:
+        """Column of the strata, if there are any."""
+        return None if self.model.get("strata") is None else str(self.model["strata"])
+
+    @property
+    def columns(self) -> list[str]:
+        """Time, event and strata."""
+        return [str(self.model["time"]), str(self.model["event"]), *([self.strata] if self.strata else [])]
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,6 +164,8 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
     """
     common = [request.scorers, request.receiver, request.rows]
     if station.organization not in request.scorers:
+        if station.has_data and station.kept("design")["values"].shape[1]:
+            raise MessageError("records are not scored by all stations that have columns of the model; the job stops")
         return HeldOutReply(masked_for(station, request.receiver, np.zeros(request.rows), "held out", common))
     station.require_private(False)
     station.require_predictions()
@@ -185,6 +187,8 @@ def partial_judge(station: Station, request: JudgeRequest) -> AssessReply:
     **Reveals** to central measures of each fold, and of groups of at least `minimum_count` records. **Assumes** what the module says.
     """
     station.require_private(False)
+    asked = [request.baselines, request.times, request.groups]
+    asked_once(station, "held-out assessment", asked, "models are assessed once in a job; start the job again")
     kept, fold = station.kept("outcome"), station.kept("folds")["fold"]
     if set(request.scorers) - {station.organization} - set(request.predictors):
         raise MessageError("the linear predictor of a station is missing; start the job again")

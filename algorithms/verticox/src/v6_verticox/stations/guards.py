@@ -1,6 +1,6 @@
 """Questions that a station refuses because the answer would be about few records, whoever chose coefficients, times or columns.
 
-The coefficients, times and groups of an assessment are the caller's. Three rules keep the answer from being that of one record:
+The coefficients, times and groups of an assessment are the caller's. Four rules keep the answer from being that of one record:
 
 - **dominance** (`check_effect`, for answers that are sums over risk sets): no record has more than 1 / max(minimum_count, root of the
   records) of the sum of the relative risks, nor more than 1.5 / minimum_count of the weighted sum of squares of the predictor, which is the
@@ -8,6 +8,7 @@ The coefficients, times and groups of an assessment are the caller's. Three rule
 - **levels** (`check_levels`, for answers that compare predictions with outcomes): no record has more than 1 / minimum_count of
   the sum of exp(predictor), or of exp(-predictor), and records whose predictors are far from all others' come in groups of
   `minimum_count` or more. So no choice of coefficients makes a threshold that parts few records from the rest;
+- **survival** (`check_survival`, for the same answers): in no stratum is predicted survival next to nothing for all records but few, whatever the baseline;
 - **times** (`check_times`): between successive times, before the first and after the last, lie at least `minimum_count` events, and
   either no censored record or as many.
 
@@ -25,6 +26,7 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import ThresholdError
 
+from ..cox.narrow import vanishes
 from ..cox.survival import prediction_groups, told_moments
 from .columns import Survival
 from .sums import RESOLUTION
@@ -36,6 +38,7 @@ DOMINATED = (
     "the model's coefficients make one record, or few, weigh more in the answer than this node allows; "
     "transform features with outliers, or give a model whose effects are smaller"
 )
+VANISHED = "next to no survival is predicted for all records but few, so that scores would be theirs; give earlier times, or the `model` of a fit as it is"
 CLOSE_TIMES = (
     "times: fewer events or censored records than this node reveals lie between two of them, before the first or after the last; "
     "give fewer times, or leave them out"
@@ -89,6 +92,27 @@ def check_levels(predictor: Vector, limit: int) -> None:
     apart = np.flatnonzero(np.diff(np.sort(predictor)) > FAR_APART) + 1
     if np.min(np.diff(np.r_[0, apart, len(predictor)])) < limit:
         raise ThresholdError(f"model: {DOMINATED}")
+
+
+def check_survival(predicted: Vector, stratum: npt.NDArray[np.int_], limit: int) -> None:
+    """Refuse a baseline under which few records alone are predicted to survive: scores would tell the least predictors to all their digits.
+
+    Parameters
+    ----------
+    predicted : ndarray of float, (records, times)
+        Survival.
+    stratum : ndarray of int, (records,)
+        Each has a baseline of its own.
+    limit : int
+        `minimum_count` of the node.
+
+    Raises
+    ------
+    ThresholdError
+        If they do.
+    """
+    if any(vanishes(predicted[stratum == code], limit) for code in np.unique(stratum)):
+        raise ThresholdError(f"model: {VANISHED}")
 
 
 def _enough(counts: npt.NDArray[np.intp], limit: int, none: bool) -> npt.NDArray[np.bool_]:

@@ -19,9 +19,9 @@ from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from ..cox import survival as measures
 from ..cox.likelihood import RiskSets, fit
 from ..messages.folds import JudgeRequest
+from .assessing import predicted_survival, times_of
 from .columns import Survival
-from .guards import check_levels, most_groups
-from .scoring import predicted_survival, times_of
+from .guards import check_levels, check_survival, most_groups
 from .sums import RESOLUTION
 
 Vector = npt.NDArray[np.float64]
@@ -53,6 +53,8 @@ def judged(
         rows = fold == number
         part = Survival(outcome.time[rows], outcome.event[rows], outcome.stratum[rows], outcome.strata_names)
         predicted[rows] = predicted_survival(part, predictor[rows], baseline.curves, times)
+    for number in range(len(request.baselines)):
+        check_survival(predicted[fold == number], outcome.stratum[fold == number], limit)
     middle = len(times) // 2
     groups = most_groups(outcome, predicted[:, middle], float(times[middle]), request.groups, limit)
     folds = [

@@ -1,4 +1,4 @@
-"""What stations do when a fitted model is applied: predictors under a masked sum, assessment by the outcome holder.
+"""What stations do when a fitted model is applied: predictors under a masked sum.
 
 **Reveals** (evaluate, baseline) to the outcome holder: the total linear predictor of every record under one set of coefficients, less its own part
 that of the other stations together; (predict) to central and the researcher: the total linear predictor of every record. A station
@@ -17,19 +17,16 @@ from fedbayes.bayes.terms import Terms
 from fedbayes.federation import Station, partial
 from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.federation.once import asked_once
 from fedbayes.federation.replies import RecordsReply
 
-from ..cox import survival as measures
-from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..cox.outcome import booleans_as_such
-from ..messages.scoring import AssessReply, AssessRequest, Curve, LocateReply, LocateRequest, ScoreRequest
+from ..messages.scoring import LocateReply, LocateRequest, ScoreRequest
 from ..shares.complete import spread_out, without_gaps
-from .columns import Survival, known_categories, survival
+from .columns import known_categories
 from .formula import columns_of
-from .guards import check_effect, check_levels, check_times, counted, most_groups, own_times
-from .outcome import describe
 from .setup import rows_in_order
-from .sums import RESOLUTION, masked, masked_for, received, received_complete
+from .sums import masked, masked_for
 
 ANSWER = "verticox: a model applied to the records"
 LARGEST_SCORE = 2.0**20  # as `seen.LARGEST`
@@ -84,6 +81,7 @@ def partial_score(station: Station, request: ScoreRequest) -> RecordsReply:
     that the manifest names. **Assumes** that who gets the sum does not pool it with all scorers but one.
     """
     check_claimed(station, request.model)
+    _check_asked(station, request)
     if station.organization not in request.scorers:
         return _scored(station, request, np.zeros(request.rows), np.ones(request.rows, dtype=np.bool_), [])
     station.require_private(False, bool(request.formula) and _own_terms(station, request.formula).has_formula)
@@ -98,6 +96,21 @@ def partial_score(station: Station, request: ScoreRequest) -> RecordsReply:
         raise MessageError("this station has another number of records than the request says; the job stops")
     identifiers = _identifiers(station, places) if request.identify == station.organization else []
     return _scored(station, request, total, present, identifiers)
+
+
+def _check_asked(station: Station, request: ScoreRequest) -> None:
+    """Refuse a sum that this station's part is left out of, or another one in the same job: from two the part of one station would follow."""
+    asked = [request.scorers, request.receiver, request.rows, request.identify]
+    asked_once(station, "scores", asked, "records are scored once in a job; start the job again")
+    if station.organization not in request.scorers and station.has_data and _own(station, request):
+        raise MessageError("records are not scored by all stations that have columns of the model; the job stops")
+
+
+def _own(station: Station, request: ScoreRequest) -> list[str]:
+    """Return the model's terms, or columns, that are here."""
+    if request.formula:
+        return _own_terms(station, request.formula).names
+    return [column for column, _, _ in request.columns if column in station.columns]
 
 
 def _present(station: Station, request: ScoreRequest, places: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
@@ -178,119 +191,3 @@ def _numbers(values: Any, name: str) -> Vector:
     if not np.all(np.isfinite(numbers)):
         raise DataProblem(f"feature '{name}' has values that are not finite; correct the station's file")
     return np.asarray(numbers)
-
-
-@partial
-def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
-    """Compare predictions with outcomes, or read the baseline hazard. The outcome holder only.
-
-    **Reveals** to central: aggregates over all records, or all complete ones, groups of at least `minimum_count` of them.
-    **Assumes** what `partial_score` does.
-    """
-    station.require_private(False)
-    question = request.question
-    strata = [question.strata] if question.strata else []
-    places = station.kept("places")["places"]
-    frame = station.data(columns=[question.time, question.event, *strata]).iloc[places]
-    limit = max(station.policy.minimum_count, 1)
-    missing = set(request.scorers) - {station.organization} - set(request.predictors)
-    if missing:
-        raise MessageError("the linear predictor of a station is missing; start the job again")
-    if question.missing == "complete":
-        predictor, present = received_complete(station, request.predictors, len(frame), "score")
-        present &= without_gaps(frame, list(frame.columns))
-        if present.sum() < max(station.policy.minimum_rows, 1):
-            raise ThresholdError("fewer records are complete at all stations than this node demands; use more records")
-    else:
-        predictor = received(station, request.predictors, len(frame), "score")
-        present = np.ones(len(frame), dtype=np.bool_)
-    outcome = survival(frame[present], question.time, question.event, question.strata, limit)
-    predictor = predictor[present] - request.offset
-    if request.task == "baseline":
-        check_effect(predictor, limit)
-        return AssessReply(station.exact(_baseline(outcome, predictor, limit), ANSWER, queries=0, summed=False))
-    measured = _measures(outcome, predictor, request, limit)
-    if 0 < np.sum(~present) < limit:
-        measured |= {"records": None, "events": None}
-    return AssessReply(station.exact(measured, ANSWER, queries=0, summed=False))
-
-
-def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any]:
-    described = describe(outcome, limit)
-    hazard = evaluate_predictor(RiskSets.of(outcome.time, outcome.event, outcome.stratum), predictor)[2]
-    return {
-        "strata": [described.strata_names[code] for code in described.edge_strata],
-        "time": described.edges,
-        "cumulative_hazard": [float(hazard[row]) for row in described.edge_rows],
-    }
-
-
-def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limit: int) -> dict[str, Any]:
-    check_levels(predictor, limit)
-    times = times_of(outcome, request.times, limit)
-    predicted = predicted_survival(outcome, predictor, request.curves, times)
-    middle = len(times) // 2
-    groups = most_groups(outcome, predicted[:, middle], float(times[middle]), request.groups, limit)
-    by_time = _calibrations(outcome, predicted, times, groups, limit)
-    concordance = [_concordance(outcome, predictor, end) for end in (np.inf, *times)]
-    return {
-        "concordance": concordance[0],
-        "concordance_by_time": concordance[1:],
-        "auc_by_time": measures.dynamic_areas(
-            outcome.time, outcome.event, predictor, outcome.stratum, times, RESOLUTION
-        ),
-        "integrated_brier_score": measures.integrated_brier(outcome.time, outcome.event, predicted, times),
-        "times": times.tolist(),
-        "brier_scores": measures.brier_scores(outcome.time, outcome.event, predicted, times).tolist(),
-        "calibration": by_time[middle],
-        "calibration_by_time": by_time,
-        "records": len(predictor),
-        "events": int(outcome.event.sum()),
-    }
-
-
-def _concordance(outcome: Survival, predictor: Vector, end: float) -> float | None:
-    """Return the concordance of pairs with an event up to a time, None where no pair can be compared."""
-    event = (outcome.event == 1) & (outcome.time <= end)
-    try:
-        return measures.concordance(outcome.time, event, predictor, outcome.stratum, RESOLUTION)
-    except ValueError:
-        return None
-
-
-def _calibrations(outcome: Survival, predicted: Vector, times: Vector, groups: int, limit: int) -> list[dict[str, Any]]:
-    """Return calibration at every time, of the groups of the middle one; empty where one, or two times together, would tell of few records."""
-    middle = len(times) // 2
-    parts = measures.prediction_groups(predicted[:, middle], groups, RESOLUTION) if groups else []
-    released_times = measures.told_moments(*counted(outcome, parts, times), middle, limit) if parts else []
-    calibrations = []
-    for place, moment in enumerate(times.tolist()):
-        own = parts if place in released_times else []
-        shown = measures.calibrated(outcome.time, outcome.event, predicted[:, place], moment, own)
-        calibrations.append({"time": moment, "groups": shown})
-    return calibrations
-
-
-def times_of(outcome: Survival, wanted: list[float] | None, limit: int) -> Vector:
-    """Return the times asked for, or quantiles 10 % to 90 % of the event times, with enough events between them (`guards`)."""
-    if wanted is None:
-        return own_times(outcome, limit)
-    times = np.array(wanted, dtype=np.float64)
-    check_times(outcome, times, limit)
-    return times
-
-
-def predicted_survival(outcome: Survival, predictor: Vector, curves: list[Curve], times: Vector) -> Vector:
-    """Return predicted survival, (records, times), by each record's stratum."""
-    known = {curve.stratum: measures.Steps(np.array(curve.times), np.array(curve.hazard), 0.0) for curve in curves}
-    predicted = np.ones((len(predictor), len(times)))
-    for code, name in enumerate(outcome.strata_names):
-        rows = outcome.stratum == code
-        if not rows.any():
-            continue
-        if name not in known:
-            raise DataProblem(
-                "the outcome holder has a stratum that the model was not fitted on; leave its records out"
-            )
-        predicted[rows] = measures.survival_at(known[name], np.exp(predictor[rows]), times)
-    return predicted

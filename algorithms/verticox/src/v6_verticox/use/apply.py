@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fedbayes.federation import Federation, central
 from fedbayes.federation import results as common
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.manifest import outline_of
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical.declared import Matched
 
@@ -135,7 +136,7 @@ def _assessed(
     groups: int,
     roles: Matched,
 ) -> dict[str, Any]:
-    curves = curves_of(checked_model(model))
+    curves_of(checked_model(model))
     located = Located(federation, model, roles, ["partial_assess"])
     if len(located.owners) != 1:
         raise ArgumentError("model: its time and event columns must be at exactly one of the stations")
@@ -143,11 +144,9 @@ def _assessed(
     replies = located.score(owner)
     request = AssessRequest(
         task,
-        located.question,
+        outline_of(located.model, baseline=True),
         sorted(member for member, features in located.features.items() if features),
         sealed_parts({member: reply.sealed for member, reply in replies.items()}),
-        float(located.model["offset"]),
-        curves,
         times,
         groups,
     )

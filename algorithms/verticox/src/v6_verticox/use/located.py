@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.federation import Federation
 from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
@@ -17,6 +15,7 @@ from fedbayes.federation.vertical import check_equal_rows
 from fedbayes.federation.vertical.declared import Matched
 
 from ..arguments import checked_terms
+from ..cox.baseline import steps_of
 from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreRequest, split_name
 from ..messages.setup import Question
 from ..rounds.joining import PARTIALS, aligned, joined
@@ -180,18 +179,10 @@ def warn_of_cases(federation: Federation, model: Mapping[str, Any]) -> None:
 
 
 def curves_of(model: dict[str, Any]) -> list[Curve]:
-    """Return the model's baseline by stratum."""
-    baseline = model["baseline"]
-    parts = baseline.get("strata") or [{"stratum": "all", **baseline}]
-    refusal = "model: the baseline needs increasing times with a cumulative hazard for each, which does not fall"
+    """Return the model's baseline by stratum, or raise `ArgumentError`."""
     try:
-        curves = [
-            Curve(str(p["stratum"]), [float(t) for t in p["time"]], [float(h) for h in p["cumulative_hazard"]])
-            for p in parts
-        ]
-    except (KeyError, TypeError, ValueError):
-        raise ArgumentError(refusal) from None
-    for curve in curves:
-        if not np.all(np.isfinite([*curve.times, *curve.hazard])) or np.any(np.diff([0.0, *curve.hazard]) < 0.0):
-            raise ArgumentError(refusal)
-    return curves
+        return [Curve(*one) for one in steps_of(model)]
+    except ValueError:
+        raise ArgumentError(
+            "model: the baseline needs increasing times with a cumulative hazard for each, which does not fall"
+        ) from None

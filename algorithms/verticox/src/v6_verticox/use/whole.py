@@ -29,17 +29,15 @@ def judge_by_rows(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         raise ArgumentError(
             "model: strata and baseline do not agree; give the `model` of a result of verticox.fit as it is"
         )
-    hazards = [(curve.times, curve.hazard) for curve in curves]
     judged = judged_model(model, grid_of(model, asked.times), [curve.stratum for curve in curves])
     if not asked.added.private:
-        return judge(federation, asked.organizations, judged, hazards, asked.times, asked.groups)
+        return judge(federation, asked.organizations, judged, asked.times, asked.groups)
     check_noisy(judged.question)
     times, ends = noisy_times(grid_of(model, None), asked.times, judged.strata)
     return judge_privately(
         federation,
         asked.organizations,
         on_grid(judged, times),
-        hazards,
         model,
         ends,
         asked.groups,

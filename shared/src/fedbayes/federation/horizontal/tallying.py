@@ -14,9 +14,11 @@ from fedbayes.bayes import metrics
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.bayes.tallies import SCORE_BINS, Tallies, joint_table, scored_classes, tallies_of_joint, tally
 
+from .. import announced
 from ..arrival import check_claimed
 from ..codec import Message
 from ..errors import DataProblem, MessageError
+from ..once import asked_once
 from ..station import Station
 from .answers import SumReply, answer
 from .columns import schema_errors
@@ -177,8 +179,8 @@ def tally_station(
     load : callable
         Makes the model from its JSON; raises SchemaError on a malformed one.
     in_fit : bool
-        Whether a job without a model among its arguments may ask about one that it has made. All other models are those of the manifest, unless noise
-        makes up for it.
+        Whether a job without a model among its arguments may ask about one that it has made, once, where it announced that it will. All other models are
+        those of the manifest, unless noise makes up for it.
     beside : str
         Entry of a request's model that says how it is evaluated, and that the researcher's lacks.
 
@@ -191,9 +193,8 @@ def tally_station(
     **Assumes** that at least two stations do not collude with central.
     """
     station.require_private(request.noise.promises)
-    if not request.noise.promises and not (in_fit and not station.require_members().models):
-        bare = {name: value for name, value in request.model.items() if name != beside}
-        check_claimed(station, request.model, bare)
+    if not request.noise.promises:
+        _check_asked(station, request, in_fit, beside)
     model = _load(load, request.model, MessageError)
     classes = model.schema[model.label].cardinality
     form = Form(request.noise.private, classes)
@@ -214,6 +215,16 @@ def tally_station(
         logs = model.predict_log_proba(frame.assign(**numeric)[used])
     queries = form.queries(truth[used].astype(np.int64), metrics.bounded_logs(logs, classes))
     return answer(station, release(station, queries, request.noise, "evaluation"), request.noise)
+
+
+def _check_asked(station: Station, request: EvaluateRequest, in_fit: bool, beside: str) -> None:
+    """Refuse an exact answer about another model than the researcher's, or than the one of a fit that is asked about once."""
+    if in_fit and not station.require_members().models:
+        announced.check_function(station, station.function)
+        asked_once(station, "evaluation of a fit", request, "a fit's model is evaluated once in a job; call evaluate")
+        return
+    bare = {name: value for name, value in request.model.items() if name != beside}
+    check_claimed(station, request.model, bare)
 
 
 def _refuse_unknown(schema: Schema, label: Column, frame: Any, name: str) -> None:

@@ -19,6 +19,8 @@ from .states import DEFAULT_BINS, MOST_STATES, ColumnStates, public_states
 
 FEW_VALUES = 10
 """A numeric column without domain or bins and with at most this many values keeps them as categories."""
+MOST_FOUND_CUTS = 19
+"""Of bins that are found in a column, and so told: each is the value of a record."""
 
 Codes = npt.NDArray[np.int64]
 
@@ -108,10 +110,11 @@ def _resolve_public(name: str, values: Any, entry: dict[str, Any] | None, bins: 
 
 
 def check_bins_hold(states: ColumnStates, codes: Codes, minimum: int, cut: Mapping[str, Cut]) -> None:
-    """Raise `ThresholdError` where cut points that were given leave a few records, and not none, in a bin or on one side.
+    """Raise `ThresholdError` where states would tell of persons, which the column's owner alone can see.
 
-    Such bins are drawn around persons, and the column's owner alone can see it. Bins found in data, and categories other than those that a dictionary
-    cuts from a number, are not concerned.
+    Cut points that were given must not leave a few records, and not none, in a bin or on one side: they are drawn around persons. What is found in data is
+    told with the answer, whatever counts are hidden: so there are no more cut points than quantiles of enough records have, and fewer than `minimum`
+    categories that few records have each. Categories that were given are not concerned, but for those that a dictionary cuts from a number.
 
     Parameters
     ----------
@@ -127,6 +130,8 @@ def check_bins_hold(states: ColumnStates, codes: Codes, minimum: int, cut: Mappi
     if minimum <= 1:
         return
     counts = np.bincount(codes, minlength=states.cardinality)
+    if not states.public:
+        _check_found(states, counts, minimum)
     if states.cuts is not None and states.public:
         sizes = counts[: len(states.cuts) + 1]
     elif states.name in cut:
@@ -140,6 +145,23 @@ def check_bins_hold(states: ColumnStates, codes: Codes, minimum: int, cut: Mappi
         raise ThresholdError(
             f"bins, bounds, dictionary: the cut points of column '{states.name}' leave too few records of its station on one side or between two of them; "
             "give fewer or other ones, or an epsilon where the method takes one"
+        )
+
+
+def _check_found(states: ColumnStates, counts: npt.NDArray[np.intp], minimum: int) -> None:
+    """Raise `ThresholdError` where states found in data are, in good part, the values of single records."""
+    sizes = counts[: len(states.labels) - int(states.has_missing)]
+    if states.cuts is not None:
+        most = max(DEFAULT_BINS - 1, min(MOST_FOUND_CUTS, int(sizes.sum()) // minimum))
+        if len(states.cuts) > most:
+            raise ThresholdError(
+                f"bins: so many cut points of column '{states.name}' would be values of its station's records; "
+                "give fewer bins, or its bounds (in domain or dictionary) or cut points"
+            )
+    elif int(((sizes > 0) & (sizes < minimum)).sum()) >= minimum:
+        raise ThresholdError(
+            f"domain, dictionary: column '{states.name}' has many values that few of its station's records have each, and an answer would list them; "
+            "give its categories, or leave it out"
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...mpc import alignment, factors
+from ..choosing import check_weights
 from ..errors import ArgumentError, MessageError, PolicyError, ThresholdError
 from ..once import asked_once
 from ..station import Station
@@ -184,6 +185,8 @@ class Encoder:
 
     def _values(self, part: OwnPart, name: str, own: list[str], factors: int) -> Matrix:
         """Return two columns: the product of own columns in fixed point, and where a record counts in it."""
+        if not self.setup.covered:
+            check_weights(self._station, own)
         product = product_of([self._frame[column] for column in own], own)
         check_spread(product, self._minimum)
         values, scale, fraction = fixed_point(product, factors)
@@ -192,6 +195,10 @@ class Encoder:
             for column in own:
                 self._station.history.note_bins(column, self.setup.domain, (), chosen=False)
         return np.column_stack([values, counted(product)])
+
+    def states(self, column: str) -> ColumnStates:
+        """Return the states of a column of this station."""
+        return self._resolved(column)[0]
 
     def _resolved(self, column: str) -> tuple[ColumnStates, Codes]:
         """Return the states of a column of this station, and each row's."""

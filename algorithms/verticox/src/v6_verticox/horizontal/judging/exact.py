@@ -20,14 +20,12 @@ from ..grid import Tally, fewest
 from ..messages import Question
 from ..partials import BITS
 from ..tallies import summing_stations
-from .layout import CLOSE_TIMES, apart, bins_of, check_levels, default_ends, united_cells
+from .layout import CLOSE_TIMES, apart, bins_of, check_levels, check_survival, default_ends, united_cells
 from .messages import PLACES, Judged, MeasuresRequest, PredictorsRequest
-from .model import hazards_at
 from .scores import Table, agreement, measures, observed_until, pairs_together, share_of
 
 Vector = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
-Curves = Sequence[tuple[Sequence[float], Sequence[float]]]
 SUMMING = ("partial_predictors", "partial_measures")
 REASON = "computed from exact counts and sums over the stations, without noise"
 REVEALS = {
@@ -44,7 +42,6 @@ def judge(
     federation: Federation,
     organizations: Sequence[int | str] | None,
     judged: Judged,
-    curves: Curves,
     times: Sequence[float] | None,
     groups: int,
 ) -> dict[str, Any]:
@@ -58,8 +55,6 @@ def judge(
         Who takes part.
     judged : Judged
         The model.
-    curves : sequence of (times, cumulative hazard)
-        The model's baseline of each stratum.
     times : sequence of float or None
         At which survival is judged, of the grid; deciles of the event times when left out.
     groups : int
@@ -78,7 +73,7 @@ def judge(
     summed = federation.secure_sum("partial_predictors", PredictorsRequest(judged), stations, SumReply, field="vector")
     vector = signed(summed, width + judged.strata * PLACES)
     tally, places = Tally.read(vector[:width], question), vector[width:].reshape(judged.strata, PLACES)
-    request = asked_of(judged, curves, times, tally, places, federation.minimum_count)
+    request = asked_of(judged, times, tally, places, federation.minimum_count)
     summed = federation.secure_sum("partial_measures", request, stations, SumReply, field="vector", last=True)
     values = signed(summed, sum(request.sizes) + 1)
     if values[-1]:
@@ -111,7 +106,6 @@ def measured(request: MeasuresRequest, tally: Tally, values: Vector, groups: int
 
 def asked_of(
     judged: Judged,
-    curves: Curves,
     times: Sequence[float] | None,
     tally: Tally,
     places: Counts,
@@ -129,11 +123,12 @@ def asked_of(
     check_levels(places.sum(axis=0), minimum_count)
     events, others = _by_time(question, tally)
     least = fewest(len(question.labels), minimum_count)
-    known = sorted({time for moments, _ in curves for time in moments})
+    known = sorted({time for _, moments, _ in judged.steps for time in moments})
     if times is None:
         ends = default_ends(events, others, np.flatnonzero(np.isin(question.grids[0], known)), least)
     else:
         ends = [question.times.index(float(time)) for time in times]
+    check_survival(places, judged.hazards([question.times[index] for index in ends]), minimum_count)
     if not apart(events, others, ends, least):
         raise ThresholdError(CLOSE_TIMES)
     cells = united_cells(events, others, ends, least)
@@ -148,7 +143,6 @@ def asked_of(
         bins_of(places, least),
         cells,
         np.array(ends, dtype=np.int64),
-        hazards_at(curves, [question.times[index] for index in ends]),
         weights,
         beyond[ends],
         spread,

@@ -1,9 +1,10 @@
 """Which records are judged together: bins of the linear predictor and united times, none of them of few records.
 
-Whoever gives the model chooses its coefficients, bounds and baseline. Three rules, those of a vertical evaluation, keep the answer from being about few
+Whoever gives the model chooses its coefficients, bounds and baseline. Four rules, those of a vertical evaluation, keep the answer from being about few
 records; central applies them to counts over all stations before anything else is asked:
 
 - no record has more than 1 / minimum_count of the sum of exp(predictor), or of exp(-predictor), and records far from all others come in groups;
+- in no stratum is predicted survival next to nothing for all records but few;
 - between two of the times at which survival is judged, before the first and after the last, enough records have the event, and none or enough are censored;
 - a bin has enough records, and a united time enough events and none or enough censored records. There are no more bins than events at a time: of these,
   not more numbers are told than there are records.
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import ThresholdError
 
+from ...cox.narrow import vanishes
 from .messages import FINE, MOST_BINS, PLACES, REACH
 
 Vector = npt.NDArray[np.float64]
@@ -29,6 +31,10 @@ MIDDLES: Vector = (np.arange(PLACES) + 0.5) / FINE - REACH
 DOMINATED = (
     "model: its coefficients make one record, or few, weigh more in the answer than the nodes allow; "
     "transform features with outliers, or give a model whose effects are smaller"
+)
+VANISHED = (
+    "model: next to no survival is predicted for all records of a stratum but few, so that scores would be theirs; "
+    "give earlier times, or the `model` of a fit as it is"
 )
 CLOSE_TIMES = (
     "times: fewer events or censored records than the nodes reveal lie between two of them, before the first or after the last; "
@@ -63,6 +69,28 @@ def check_levels(places: Counts, limit: int) -> None:
     groups = np.add.reduceat(places[taken], np.append(0, apart))
     if groups.min() < limit:
         raise ThresholdError(DOMINATED)
+
+
+def check_survival(places: Counts, hazards: Vector, limit: int) -> None:
+    """Refuse a baseline under which few records of a stratum alone are predicted to survive: scores would tell their predictors to all their digits.
+
+    Parameters
+    ----------
+    places : ndarray of int64, (strata, `PLACES`)
+        Records by place of the linear predictor.
+    hazards : ndarray of float, (strata, moments)
+        The model's cumulative hazard of a record at the mean.
+    limit : int
+        Largest `minimum_count` of the nodes.
+
+    Raises
+    ------
+    ThresholdError
+        If they do.
+    """
+    for own, hazard in zip(places, hazards, strict=True):
+        if vanishes(np.exp(-np.exp(MIDDLES)[:, None] * hazard), limit, own[:, None]):
+            raise ThresholdError(VANISHED)
 
 
 def bins_of(places: Counts, least: int) -> Counts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from fedbayes.federation import Message
 from fedbayes.federation.arrays import check_array
 from fedbayes.federation.horizontal import ROW, CountNoise, Unit
 
+from ...cox.baseline import Step, steps_of
 from ..messages import Question
 
 FINE = 64
@@ -33,14 +35,12 @@ class Judged(Message):
     question : Question
         Without weights, entry and clusters; the same grid in every stratum.
     model : dict
-        The outline of the model that the researcher gave (`manifest.outline_of`), with which stations compare the manifest before an exact answer.
-    offset : float
-        Linear predictor of a record at the mean.
+        The outline, with its baseline, of the model that the researcher gave (`manifest.outline_of`): stations compare it with the manifest before an
+        exact answer, and take coefficients, offset and baseline from it.
     """
 
     question: Question
     model: dict[str, Any]
-    offset: float
 
     def __post_init__(self) -> None:
         question = self.question
@@ -64,6 +64,29 @@ class Judged(Message):
         if set(named) != set(self.question.labels):
             raise ValueError("coefficients and columns do not fit together")
         return np.array([named[name] for name in self.question.labels], dtype=np.float64)
+
+    @property
+    def offset(self) -> float:
+        """Linear predictor of a record at the mean."""
+        try:
+            return float(self.model["offset"])
+        except (KeyError, TypeError):
+            raise ValueError("the model of the request has no offset") from None
+
+    @property
+    def steps(self) -> list[Step]:
+        """The model's baseline of every stratum."""
+        steps = steps_of(self.model)
+        if len(steps) != self.strata:
+            raise ValueError("the model of the request has another number of baselines than there are strata")
+        return steps
+
+    def hazards(self, moments: Sequence[float]) -> np.ndarray[Any, Any]:
+        """Return the model's cumulative hazard of a record at the mean, (strata, moments)."""
+        places = [np.searchsorted(times, moments, side="right") for _, times, _ in self.steps]
+        return np.array(
+            [np.append(0.0, hazard)[place] for (_, _, hazard), place in zip(self.steps, places, strict=True)]
+        )
 
     @property
     def times(self) -> int:
@@ -101,8 +124,6 @@ class MeasuresRequest(Message):
         United time of each time of the grid, from 0 on; last what is beyond all.
     ends : ndarray of int64, (moments,)
         Places in the grid of the times at which survival is judged, rising.
-    hazard : ndarray of float, (strata, moments)
-        The model's cumulative hazard of a record at the mean.
     weights : ndarray of float, (times,)
         Inverse probability of being observed until just before each time of the grid.
     later : ndarray of float, (moments,)
@@ -117,7 +138,6 @@ class MeasuresRequest(Message):
     bins: np.ndarray[Any, Any]
     cells: np.ndarray[Any, Any]
     ends: np.ndarray[Any, Any]
-    hazard: np.ndarray[Any, Any]
     weights: np.ndarray[Any, Any]
     later: np.ndarray[Any, Any]
     spread: np.ndarray[Any, Any]
@@ -135,7 +155,10 @@ class MeasuresRequest(Message):
             raise ValueError("cells must be all numbered, with one weight each")
         if self.bins.max() >= MOST_BINS * strata:
             raise ValueError("there are too many bins")
-        shapes = {"hazard": (strata, moments), "weights": (times,), "later": (moments,), "spread": (None,)}
+        if np.any(np.diff(np.append(1.0, self.weights)) < 0.0) or np.any(np.diff(np.append(1.0, self.spread)) < 0.0):
+            raise ValueError("weights are inverse probabilities of being observed, which rise from 1 on")
+        _ = self.judged.steps
+        shapes = {"weights": (times,), "later": (moments,), "spread": (None,)}
         for name, shape in shapes.items():
             check_array(name, getattr(self, name), shape, least=0.0)
 

@@ -69,7 +69,7 @@ def judged_model(model: Mapping[str, Any], grid: Sequence[float], levels: Sequen
         )
         coefficients = {str(entry["feature"]): float(entry["coefficient"]) for entry in model["coefficients"]}
         if set(coefficients) == set(question.labels) and len(coefficients) <= MOST_COLUMNS:
-            return Judged(question, outline_of(model), float(model["offset"]))
+            return Judged(question, outline_of(model, baseline=True))
     except (KeyError, TypeError, ValueError):
         pass
     raise ArgumentError(f"model: its domain, references, formula and coefficients do not agree; {AS_IT_IS}")
@@ -93,12 +93,3 @@ def grid_of(model: Mapping[str, Any], more: Sequence[float] | None) -> list[floa
             f"model: its grid of times, with those that are asked for, is not one of at most {MOST_TIMES} times; {AS_IT_IS}, or give fewer times"
         ) from None
     return times or []
-
-
-def hazards_at(curves: Sequence[tuple[Sequence[float], Sequence[float]]], times: Sequence[float]) -> Vector:
-    """Return the cumulative hazard of each stratum at some times, (strata, times)."""
-    hazards = []
-    for moments, hazard in curves:
-        index = np.searchsorted(np.asarray(moments, dtype=np.float64), np.asarray(times), side="right")
-        hazards.append(np.concatenate([[0.0], np.asarray(hazard, dtype=np.float64)])[index])
-    return np.array(hazards, dtype=np.float64)

@@ -17,9 +17,7 @@ from fedbayes.randomness import standard_normal
 
 from ..messages import Question
 from ..tallies import summing_stations
-from .exact import Curves
 from .messages import REACH, Judged, TableRequest
-from .model import hazards_at
 from .scores import SMALLEST, Table, agreement, measures, observed_until
 
 Vector = npt.NDArray[np.float64]
@@ -79,7 +77,6 @@ def judge_privately(
     federation: Federation,
     organizations: Sequence[int | str] | None,
     judged: Judged,
-    curves: Curves,
     model: dict[str, Any],
     ends: Sequence[int],
     groups: int,
@@ -98,12 +95,10 @@ def judge_privately(
     counts = signed(summed, int(np.prod(request.table))).reshape(request.table).astype(np.float64)
     deviation = noise.deviation(1, 1.0, 1.0, counts.size if noise.law.by_cells else 1, len(stations), True)
     times = [judged.question.times[index] for index in ends]
-    risks = _risks(edges)
-    scores = _measured(counts, risks, hazards_at(curves, times), times, ends, groups)
+    risks, hazard = _risks(edges), judged.hazards(times)
+    scores = _measured(counts, risks, hazard, times, ends, groups)
     numbers = ("concordance", "integrated_brier_score", "records", "events")
-    spread = _spread(
-        counts, deviation, lambda one: _measured(one, risks, hazards_at(curves, times), times, ends, 0), numbers
-    )
+    spread = _spread(counts, deviation, lambda one: _measured(one, risks, hazard, times, ends, 0), numbers)
     if _is_loud(scores, spread):
         federation.warn(
             f"the noise dominates: the concordance has a deviation of more than {LOUD:g} by it, or the number of events one of more than "

@@ -1,0 +1,153 @@
+"""What the outcome holder does when a fitted model is applied: it compares predictions with outcomes, or reads the baseline hazard.
+
+**Reveals** to the outcome holder the total linear predictor of every record, as `scoring` says, and the model's baseline.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Station, partial
+from fedbayes.federation.arrival import check_claimed
+from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.federation.once import asked_once
+
+from ..cox import survival as measures
+from ..cox.baseline import steps_of
+from ..cox.likelihood import RiskSets, evaluate_predictor
+from ..cox.narrow import vanishes
+from ..messages.scoring import AssessReply, AssessRequest, Curve
+from ..shares.complete import without_gaps
+from .columns import Survival, survival
+from .guards import check_effect, check_levels, check_survival, check_times, counted, most_groups, own_times
+from .outcome import describe
+from .scoring import ANSWER
+from .sums import RESOLUTION, received, received_complete
+
+Vector = npt.NDArray[np.float64]
+
+
+@partial
+def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
+    """Compare predictions with outcomes, or read the baseline hazard. The outcome holder only.
+
+    **Reveals** to central: aggregates over all records, or all complete ones, groups of at least `minimum_count` of them.
+    **Assumes** what `partial_score` does.
+    """
+    station.require_private(False)
+    check_claimed(station, request.model)
+    asked = [request.task, request.times, request.groups]
+    asked_once(station, "assessment", asked, "a model is assessed once in a job; start the job again")
+    places = station.kept("places")["places"]
+    frame = station.data(columns=request.columns).iloc[places]
+    limit = max(station.policy.minimum_count, 1)
+    missing = set(request.scorers) - {station.organization} - set(request.predictors)
+    if missing:
+        raise MessageError("the linear predictor of a station is missing; start the job again")
+    if request.complete:
+        predictor, present = received_complete(station, request.predictors, len(frame), "score")
+        present &= without_gaps(frame, list(frame.columns))
+        if present.sum() < max(station.policy.minimum_rows, 1):
+            raise ThresholdError("fewer records are complete at all stations than this node demands; use more records")
+    else:
+        predictor = received(station, request.predictors, len(frame), "score")
+        present = np.ones(len(frame), dtype=np.bool_)
+    outcome = survival(frame[present], *request.columns[:2], request.strata, limit)
+    predictor = predictor[present] - request.offset
+    if request.task == "baseline":
+        check_effect(predictor, limit)
+        return AssessReply(station.exact(_baseline(outcome, predictor, limit), ANSWER, queries=0, summed=False))
+    measured = _measures(outcome, predictor, request, limit)
+    if 0 < np.sum(~present) < limit:
+        measured |= {"records": None, "events": None}
+    return AssessReply(station.exact(measured, ANSWER, queries=0, summed=False))
+
+
+def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any]:
+    described = describe(outcome, limit)
+    hazard = evaluate_predictor(RiskSets.of(outcome.time, outcome.event, outcome.stratum), predictor)[2]
+    return {
+        "strata": [described.strata_names[code] for code in described.edge_strata],
+        "time": described.edges,
+        "cumulative_hazard": [float(hazard[row]) for row in described.edge_rows],
+    }
+
+
+def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limit: int) -> dict[str, Any]:
+    check_levels(predictor, limit)
+    times = times_of(outcome, request.times, limit)
+    try:
+        curves = [Curve(*one) for one in steps_of(request.model)]
+    except ValueError:
+        raise MessageError("the model of the request has no baseline; the job stops") from None
+    predicted = predicted_survival(outcome, predictor, curves, times)
+    check_survival(predicted, outcome.stratum, limit)
+    middle = len(times) // 2
+    groups = most_groups(outcome, predicted[:, middle], float(times[middle]), request.groups, limit)
+    by_time = _calibrations(outcome, predicted, times, groups, limit)
+    concordance = [_concordance(outcome, predictor, end) for end in (np.inf, *times)]
+    return {
+        "concordance": concordance[0],
+        "concordance_by_time": concordance[1:],
+        "auc_by_time": measures.dynamic_areas(
+            outcome.time, outcome.event, predictor, outcome.stratum, times, RESOLUTION
+        ),
+        "integrated_brier_score": measures.integrated_brier(outcome.time, outcome.event, predicted, times),
+        "times": times.tolist(),
+        "brier_scores": measures.brier_scores(outcome.time, outcome.event, predicted, times).tolist(),
+        "calibration": by_time[middle],
+        "calibration_by_time": by_time,
+        "records": len(predictor),
+        "events": int(outcome.event.sum()),
+    }
+
+
+def _concordance(outcome: Survival, predictor: Vector, end: float) -> float | None:
+    """Return the concordance of pairs with an event up to a time, None where no pair can be compared."""
+    event = (outcome.event == 1) & (outcome.time <= end)
+    try:
+        return measures.concordance(outcome.time, event, predictor, outcome.stratum, RESOLUTION)
+    except ValueError:
+        return None
+
+
+def _calibrations(outcome: Survival, predicted: Vector, times: Vector, groups: int, limit: int) -> list[dict[str, Any]]:
+    """Return calibration at every time, of the groups of the middle one; empty where one, or two times together, would tell of few records."""
+    middle = len(times) // 2
+    parts = measures.prediction_groups(predicted[:, middle], groups, RESOLUTION) if groups else []
+    released_times = measures.told_moments(*counted(outcome, parts, times), middle, limit) if parts else []
+    calibrations = []
+    for place, moment in enumerate(times.tolist()):
+        hidden = any(vanishes(predicted[rows, place, None], limit) for rows in parts)
+        own = parts if place in released_times and not hidden else []
+        shown = measures.calibrated(outcome.time, outcome.event, predicted[:, place], moment, own)
+        calibrations.append({"time": moment, "groups": shown})
+    return calibrations
+
+
+def times_of(outcome: Survival, wanted: list[float] | None, limit: int) -> Vector:
+    """Return the times asked for, or quantiles 10 % to 90 % of the event times, with enough events between them (`guards`)."""
+    if wanted is None:
+        return own_times(outcome, limit)
+    times = np.array(wanted, dtype=np.float64)
+    check_times(outcome, times, limit)
+    return times
+
+
+def predicted_survival(outcome: Survival, predictor: Vector, curves: list[Curve], times: Vector) -> Vector:
+    """Return predicted survival, (records, times), by each record's stratum."""
+    known = {curve.stratum: measures.Steps(np.array(curve.times), np.array(curve.hazard), 0.0) for curve in curves}
+    predicted = np.ones((len(predictor), len(times)))
+    for code, name in enumerate(outcome.strata_names):
+        rows = outcome.stratum == code
+        if not rows.any():
+            continue
+        if name not in known:
+            raise DataProblem(
+                "the outcome holder has a stratum that the model was not fitted on; leave its records out"
+            )
+        predicted[rows] = measures.survival_at(known[name], np.exp(predictor[rows]), times)
+    return predicted
