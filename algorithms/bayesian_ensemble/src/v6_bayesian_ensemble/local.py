@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes.small_counts import grouped
 from fedbayes.federation import Station, partial
+from fedbayes.federation.announced import check_shown
 from fedbayes.federation.arrival import check_claimed
 
 from . import store, tallies, votes
@@ -105,6 +106,7 @@ def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply
     **Assumes** nothing: no other station has a part in them.
     """
     check_claimed(station, request.model)
+    check_shown(station)
     model = Ensemble.read(request.model)
     frame = _records(station, model, minimum=False)
     station.require_predictions()
