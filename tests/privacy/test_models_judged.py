@@ -301,3 +301,49 @@ def test_a_fit_is_evaluated_once_and_where_it_announced_that() -> None:
         )
         with silent, pytest.raises(MessageError, match="did not announce that it asks 'partial_evaluate'"):
             personal(running)
+
+
+SHOWN: dict[str, tuple[str, str, dict[str, Any], Any]] = {
+    "predictors": ("verticox", "partial_score", JUDGED, lambda one, *_: replace(one, receiver=0)),
+    "predictors with identifiers": (
+        "verticox",
+        "partial_score",
+        JUDGED,
+        lambda one, *_: replace(one, identify=one.scorers[0]),
+    ),
+    "scores": ("vertibayes", "partial_scores", {"method": "records"}, lambda one, *_: replace(one, holder=None)),
+    "votes": ("bayesian_ensemble", "partial_votes", {}, lambda one, *_: replace(one, holders=[])),
+}
+FITS: dict[str, dict[str, Any]] = {
+    "verticox": COX,
+    "vertibayes": NETWORK,
+    "bayesian_ensemble": {
+        "label": "ill",
+        "features": ["sex", "weight", "secret", "old"],
+        "id_column": "id",
+        "members": "party",
+    },
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_evaluation_tells_central_of_no_single_record(name: str) -> None:
+    method, function, more, change = SHOWN[name]
+    with linked() if method == "verticox" else inside(method) as running:
+        asked = {"model": running.run("fit", FITS[method])["model"], **JOINED, **more}
+        assert running.run("evaluate", asked)
+        with asking(function, change), pytest.raises(MessageError, match="central is told of single records"):
+            running.run("evaluate", asked)
+        with asking(function, change), mock.patch("fedbayes.federation.announced.SHOWING", ("evaluate",)):
+            try:  # the control: stations answer, and honest central may find nothing sealed to go on with
+                running.run("evaluate", asked)
+            except Exception as problem:
+                assert "central is told" not in str(problem)  # noqa: PT017
+
+
+def test_held_out_records_are_predicted_for_the_holder_of_the_outcome() -> None:
+    with linked() as running:
+        asked = {"model": running.run("fit", COX)["model"], **JOINED, **JUDGED, "folds": 2}
+        other = asking("partial_held_out", lambda one, *_: replace(one, receiver=one.scorers[-1]))
+        with other, pytest.raises(MessageError, match="for somebody else than drew the folds"):
+            running.run("evaluate", asked)

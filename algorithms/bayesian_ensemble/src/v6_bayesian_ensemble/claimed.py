@@ -119,7 +119,7 @@ def check_opened(station: Station, setup: Setup, model: Ensemble) -> None:
     for member in model.members:
         for name in set(member.columns) & set(own):
             states = encoder.states(name)
-            known = set(member.network.states.get(name, ())) if member.network is not None else set[str]()
+            named = set(member.network.states.get(name, ())) if member.network is not None else set[str]()
             cuts = tuple(member.cuts[name]) if name in member.cuts else None
-            if cuts != states.cuts or not known <= {*states.variable().states, MISSING_STATE}:
+            if cuts != states.cuts or not named <= {*states.variable().states, MISSING_STATE}:
                 raise MessageError("the states of a member's columns are not those of the job; the job stops")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fedbayes.bayes.schema import Schema
 from fedbayes.bayes.small_counts import grouped
 from fedbayes.federation import Station, partial
+from fedbayes.federation.announced import check_shown
 from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.horizontal import schema_errors
@@ -118,6 +119,7 @@ def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply
     **Assumes** nothing: no other station has a part in them.
     """
     check_claimed(station, request.model)
+    check_shown(station)
     model = Ensemble.read(request.model)
     frame = _records(station, model, minimum=False)
     station.require_predictions()

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes.record_scores import log_scores
 from fedbayes.federation import Station, partial
+from fedbayes.federation.announced import check_shown
 from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.coding import indicators
@@ -147,6 +148,8 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
     model = Ensemble.read(request.model)
     check_votes(station, request.outline, model)
     scored_once(station, "votes")
+    if not request.holders or request.identify is not None:
+        check_shown(station)
     size = (request.delivery.rows, len(model.classes))
     added, behind = np.zeros(size), np.zeros(size)
     identifiers, queries = None, 0

@@ -9,6 +9,7 @@ from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
 from fedbayes.bayes.tallies import tally
 from fedbayes.federation import Station, partial
+from fedbayes.federation.announced import check_shown
 from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError, MessageError
@@ -93,6 +94,8 @@ def partial_scores(station: Station, request: ScoresRequest) -> RecordsReply:
     """
     check_claimed(station, request.model)
     scored_once(station, "scores")
+    if request.holder is None or request.identify is not None:
+        check_shown(station)
     workspace = workspace_of(station, request.delivery.setup, request.delivery)
     if not workspace.is_helper:
         station.require_predictions()

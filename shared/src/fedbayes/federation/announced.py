@@ -20,6 +20,8 @@ from .opening import Preflight, Relation
 if TYPE_CHECKING:
     from .member import Member
 
+SHOWING = ("classify", "predict")
+"""Central functions whose answer is about single records."""
 _KEPT = "announced"
 _DEBIT = "announced-debit"
 _ROUNDING = 1.0 + 1e-9  # parts of a budget that are added up differ from it in the last digits
@@ -102,6 +104,14 @@ def check_single(station: Member) -> None:
     announced = kept(station.memory)
     if announced is None or not announced.single_records:
         raise MessageError("the job did not announce that single records are predicted; the job stops")
+
+
+def check_shown(station: Member) -> None:
+    """Raise `MessageError` if what is said of single records is to reach central in a job whose answer is not that: an evaluation shows it sums."""
+    if station.require_members().function not in SHOWING:
+        raise MessageError(
+            "central is told of single records where the researcher asked to predict them, and this job does something else; the job stops"
+        )
 
 
 def check_function(station: Member, function: str) -> None:

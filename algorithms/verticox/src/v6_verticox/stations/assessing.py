@@ -55,7 +55,8 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     else:
         predictor = received(station, request.predictors, len(frame), "score")
         present = np.ones(len(frame), dtype=np.bool_)
-    outcome = survival(frame[present], *request.columns[:2], request.strata, limit)
+    time, event, *_ = request.columns
+    outcome = survival(frame[present], time, event, request.strata, limit)
     predictor = predictor[present] - request.offset
     if request.task == "baseline":
         check_effect(predictor, limit)

@@ -79,7 +79,7 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
     fold = fold_of(secret, len(design["values"]), request.folds)
     if np.min(np.bincount(fold, minlength=request.folds)) < max(station.policy.minimum_rows, 2):
         raise ThresholdError("folds: a fold has fewer records than this node demands; use fewer folds")
-    station.keep("folds", fold=fold)
+    station.keep("folds", fold=fold, owner=np.array(request.owner))
     outcomes = []
     for number in range(request.folds):
         fold_station, training = station.part(f"fold {number}"), fold != number
@@ -169,7 +169,10 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
         return HeldOutReply(masked_for(station, request.receiver, np.zeros(request.rows), "held out", common))
     station.require_private(False)
     station.require_predictions()
-    values, fold = station.kept("design")["values"], station.kept("folds")["fold"]
+    values, folds = station.kept("design")["values"], station.kept("folds")
+    fold = folds["fold"]
+    if request.receiver != int(folds["owner"]):
+        raise MessageError("held-out records are predicted for somebody else than drew the folds; the job stops")
     beta = np.array(request.coefficients, dtype=np.float64)
     if beta.ndim != 2 or beta.shape[1] != values.shape[1] or len(beta) <= fold.max():
         raise MessageError("the coefficients of the folds do not fit this station's columns; start the job again")

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Terms
 from fedbayes.federation import Station, partial
+from fedbayes.federation.announced import check_shown
 from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.once import asked_once
@@ -102,6 +103,8 @@ def _check_asked(station: Station, request: ScoreRequest) -> None:
     """Refuse a sum that this station's part is left out of, or another one in the same job: from two the part of one station would follow."""
     asked = [request.scorers, request.receiver, request.rows, request.identify]
     asked_once(station, "scores", asked, "records are scored once in a job; start the job again")
+    if not request.receiver or request.identify:
+        check_shown(station)
     if station.organization not in request.scorers and station.has_data and _own(station, request):
         raise MessageError("records are not scored by all stations that have columns of the model; the job stops")
 

@@ -83,10 +83,8 @@ class Judged(Message):
 
     def hazards(self, moments: Sequence[float]) -> np.ndarray[Any, Any]:
         """Return the model's cumulative hazard of a record at the mean, (strata, moments)."""
-        places = [np.searchsorted(times, moments, side="right") for _, times, _ in self.steps]
-        return np.array(
-            [np.append(0.0, hazard)[place] for (_, _, hazard), place in zip(self.steps, places, strict=True)]
-        )
+        reached = [np.searchsorted(times, moments, side="right") for _, times, _ in self.steps]
+        return np.array([np.append(0.0, step[2])[index] for step, index in zip(self.steps, reached, strict=True)])
 
     @property
     def times(self) -> int:
