@@ -29,6 +29,7 @@ from .secrets import KEY_FILE, UNWRITABLE, first, once, own_keys
 FOLDER = "fedbayes-"
 SESSION_FILE = "session"
 TASK_FILE = "task"
+OVER_FILE = "over"
 AGGREGATOR_FILES = ("aggregator-exchange", "aggregator-signing")
 
 
@@ -100,7 +101,9 @@ class Memory:
 
     def once(self, name: str, content: bytes) -> bytes:
         """Write a fact of the job unless it was written before, and return what stands there. Only a hash of `name` goes into the path."""
-        return once(self.path / f"fact-{_safe(name)}", content)
+        written = once(self.path / f"fact-{_safe(name)}", content)
+        self.check_not_over()
+        return written
 
     def read(self, name: str) -> bytes | None:
         """Return what `once` wrote, or None."""
@@ -152,7 +155,9 @@ class Memory:
 
     def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> bool:
         """Keep arrays for later rounds of this job at this station (the first writer wins); return whether it was this call that kept them."""
-        return first(self.path / f"kept-{_safe(name)}", lambda file: write_arrays(file, arrays))
+        kept = first(self.path / f"kept-{_safe(name)}", lambda file: write_arrays(file, arrays))
+        self.check_not_over()
+        return kept
 
     def kept(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
         """Return what `keep` stored.
@@ -201,11 +206,21 @@ class Memory:
         return (self.path / KEY_FILE).exists()
 
     def keys(self) -> Any:
-        """Return this station's key pair of the job, made when first asked for."""
+        """Return this station's key pair of the job, made when first asked for; `MessageError` if the job has ended here."""
+        self.check_not_over()
         return own_keys(self.path)
 
+    def check_not_over(self) -> None:
+        """Raise `MessageError` if the job has ended here: what it may ask once was forgotten with its keys, and a second opening would ask it again.
+
+        Who writes a fact looks after writing it: the mark is there before the first fact goes.
+        """
+        if (self.path / OVER_FILE).exists():
+            raise MessageError("the job is over at this station; start another task")
+
     def wipe(self) -> None:
-        """Remove keys and kept arrays; sealed replies stay, for a repeat by the platform."""
+        """Mark the job as over and remove keys and kept arrays; sealed replies stay, for a repeat by the platform."""
+        once(self.path / OVER_FILE, b"")
         for pattern in ("kept-*", "fact-*", KEY_FILE):
             for path in self.path.glob(pattern):
                 path.unlink(missing_ok=True)

@@ -1,0 +1,56 @@
+"""A central that ends the job at the stations and opens it again in the same task: what may be asked once would be asked twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from harness.inprocess import InProcess
+from test_honest_fraction import FILES, LABELLED
+
+import v6_dp_naive_bayes
+from fedbayes.federation.errors import AlgorithmError, MessageError
+from fedbayes.federation.memory import Memory
+from fedbayes.federation.rounds import Federation
+
+ASKED = {**LABELLED, "epsilon": 1.0}
+
+
+def twice() -> dict[str, Any]:
+    """Return the second of two fits of one task, for the budget of one."""
+    honest, second = Federation.result, list[dict[str, Any]]()
+
+    def result(self: Federation, *values: Any, **named: Any) -> dict[str, Any]:
+        if not second:
+            second.append({})
+            second[0] = v6_dp_naive_bayes.fit.fedbayes_body(self, **ASKED)
+        return honest(self, *values, **named)
+
+    files = FILES["horizontal"](False)
+    with InProcess("v6_dp_naive_bayes", files, {}, "a") as running, mock.patch.object(Federation, "result", result):
+        running.run("fit", ASKED)
+    return second[0]
+
+
+def test_a_job_that_is_over_is_not_opened_again() -> None:
+    with pytest.raises(AlgorithmError):
+        twice()
+
+
+def test_control_without_the_mark_one_task_has_the_budget_of_two() -> None:
+    with mock.patch.object(Memory, "check_not_over"):
+        debits = twice()["federation"]["debits"]
+    assert {costs["epsilon"] for costs in debits.values()} == {2.0}
+
+
+def test_a_round_that_runs_while_the_job_ends_keeps_nothing(tmp_path: Path) -> None:
+    """Of two requests at once one ends the job: the other finds what was asked once forgotten, but the mark is there before."""
+    memory = object.__new__(Memory)
+    memory.path, memory.session = tmp_path, "session"
+    memory.once("scored", b"by one label")
+    memory.wipe()
+    for late in (lambda: memory.once("scored", b"by another"), lambda: memory.keep("scored"), memory.keys):
+        with pytest.raises(MessageError, match="the job is over at this station"):
+            late()
