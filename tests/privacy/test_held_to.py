@@ -222,6 +222,27 @@ def test_a_job_that_announced_nothing_pays_for_nothing() -> None:
             run("tables")
 
 
+@pytest.mark.parametrize("function", ["partial_tables", "partial_scores"])
+def test_a_job_calls_the_functions_that_it_announced(function: str) -> None:
+    """A job that is on record as a classification asks for tables, or one of tables for records."""
+
+    def less(one: Preflight) -> Preflight:
+        return dataclasses.replace(one, functions=tuple(each for each in one.functions if each != function))
+
+    files = {**FILES["vertical"](False), "helper": None}
+    fit = {"columns": ["x", "z", "w"], "label": "x", "structure": "naive", **JOINED}
+    with InProcess("v6_vertibayes", files, {party: dict(LIMITS) for party in files}, "a") as running:
+        model = running.run("fit", fit)["model"]
+        name, asked = ("fit", fit) if function == "partial_tables" else ("classify", {"model": model, **JOINED})
+        with (
+            announcing(less),
+            pytest.raises(MessageError, match=f"{function} is none of the functions that the job announced"),
+        ):
+            running.run(name, asked)
+        with announcing(less), mock.patch.object(announced, "check_function"):
+            assert running.run(name, asked), "control"
+
+
 def test_an_administrator_bounds_the_honest_fraction() -> None:
     """A central that states a fraction which nobody asked for is stopped by the node, also where it announces another than it uses."""
     assert run("tables", {"maximum_honest_fraction": 0.5}, honest_fraction=0.5)

@@ -54,7 +54,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         scores = elections.local_scores(federation, ensemble, asked.organizations)
         return result.evaluated(federation, ensemble, scores, asked.scoring, aligned=False)
     identifier = check_alignment(asked.id_column, asked.rows_aligned)
-    election = elections.Election(federation, ensemble, identifier, asked.helper, asked.organizations)
+    election = elections.Election(federation, ensemble, identifier, asked.helper, asked.organizations, judged=True)
     election.align()
     return result.evaluated(federation, ensemble, election.tallied(), asked.scoring, aligned=True)
 
@@ -85,7 +85,7 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     if asked.id_column is None:
         raise ArgumentError("id_column: name the column that identifies the records at every station, or give records")
     identifier = check_alignment(asked.id_column)
-    election = elections.Election(federation, ensemble, identifier, asked.helper, asked.organizations)
+    election = elections.Election(federation, ensemble, identifier, asked.helper, asked.organizations, judged=False)
     election.align()
     names, probabilities = election.predictions(identifying(federation, election.engine.setup, asked.identify))
     return result.classified(federation, ensemble, names, probabilities, joined=True)

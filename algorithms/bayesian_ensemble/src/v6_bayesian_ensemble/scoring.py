@@ -54,6 +54,8 @@ class Election:
         The identifier at every station.
     helper, organizations
         Who takes part.
+    judged : bool
+        Whether votes are compared with labels.
     """
 
     def __init__(
@@ -63,11 +65,16 @@ class Election:
         id_column: str,
         helper: Any,
         organizations: list[int | str] | None,
+        judged: bool,
     ) -> None:
         self.federation = federation
         columns = dict.fromkeys(column for member in model.members for column in member.columns)
         identifier = [id_column] if id_column else []
-        functions = (*PARTIALS[:2], "partial_votes")
+        of_groups = (
+            ["partial_extend", "partial_evidence"] if any(len(one.stations) > 1 for one in model.members) else []
+        )
+        compared = ["partial_columns", "partial_tally"] if judged else []
+        functions = (*PARTIALS[:2], *of_groups, "partial_votes", *compared)
         preflight = Preflight((*columns, *identifier), functions=functions, queries=1, single_records=True)
         parties = open_parties(federation, organizations, helper, preflight)
         present = [m for m in model.members if set(m.stations) <= set(parties.stations)]

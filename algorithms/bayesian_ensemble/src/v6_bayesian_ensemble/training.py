@@ -64,10 +64,14 @@ def _preflight(asked: Fit) -> Preflight:
     """Return what the stations check before anything is asked of their tables."""
     features = asked.features or ()
     identifier = [asked.identifier] if asked.identifier else []
+    named = asked.features is not None and asked.split != "hybrid"
+    functions = [] if named else ["partial_columns"]
     if asked.split == "horizontal":
-        functions = ["partial_member", *(["partial_tested"] if asked.weights == "score" else [])]
+        functions += ["partial_member", *(["partial_tested"] if asked.weights == "score" else [])]
         return Preflight((asked.label, *features), functions=tuple(functions), queries=1 + len(features))
-    functions = [*PARTIALS, *(["partial_predicted"] if asked.weights == "score" else [])]
+    if asked.split == "hybrid" and asked.hybrid == "local":
+        functions.append("partial_member")
+    functions += [*PARTIALS, *(["partial_predicted"] if asked.weights == "score" else [])]
     return Preflight((asked.label, *features, *identifier), functions=tuple(functions), queries=1 + len(features))
 
 

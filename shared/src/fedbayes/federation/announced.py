@@ -57,6 +57,13 @@ def check_agreed(memory: Memory, manifest: Manifest) -> None:
         raise MessageError("the manifest of the job announces something else than this station was told; the job stops")
 
 
+def check_function(memory: Memory, function: str) -> None:
+    """Raise `MessageError` if a job that announced something did not announce that it calls this partial function."""
+    announced = kept(memory)
+    if announced is not None and function not in announced.functions:
+        raise MessageError(f"{function} is none of the functions that the job announced to this station; the job stops")
+
+
 def check_debit(
     station: Member, entry: tuple[str, str], epsilon: float, delta: float, relation: Relation | None
 ) -> None:
@@ -112,10 +119,3 @@ def check_shown(station: Member) -> None:
         raise MessageError(
             "central is told of single records where the researcher asked to predict them, and this job does something else; the job stops"
         )
-
-
-def check_function(station: Member, function: str) -> None:
-    """Raise `MessageError` if the job did not announce that a function is asked."""
-    announced = kept(station.memory)
-    if announced is None or function not in announced.functions:
-        raise MessageError(f"the job did not announce that it asks '{function}'; the job stops")

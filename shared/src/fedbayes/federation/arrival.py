@@ -16,6 +16,9 @@ from .errors import MessageError, PolicyError
 from .manifest import Manifest, ModelClaim, model_digest
 from .policy import Policy
 
+ALWAYS = ("partial_open_channel", "partial_close", "partial_schema", "partial_deal")
+"""Functions that any job may call: they read no table."""
+
 if TYPE_CHECKING:
     from .member import Member
     from .table_reader import TableReader
@@ -46,6 +49,8 @@ def check(station: TableReader, run: platform.Run, origin: platform.Origin, requ
     manifest = _manifest(station, run, origin, request)
     if not set(request.participants) <= set(manifest.members):
         raise MessageError("an organization takes part in this round that is no member of the job")
+    if request.function not in ALWAYS:
+        announced.check_function(station.memory, request.function)
     return manifest
 
 
