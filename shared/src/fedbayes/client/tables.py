@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 from ..federation.tables.dialect import DECIMALS, Dialect, of_file
 from ..federation.tables.dialect import SEPARATORS as SEPARATORS_BY_WORD
@@ -35,7 +35,7 @@ def check_table(name: str, path: Path) -> None:
     Raises
     ------
     UsageProblem
-        If it is missing, a folder, unreadable, empty, no UTF-8 text, has other separators than commas, semicolons and tabs, or a column twice.
+        If it is missing, a folder, unreadable, empty, no UTF-8 text or workbook, has other separators than commas, semicolons and tabs, or a column twice.
     """
     if not path.exists():
         raise UsageProblem(f"{name} does not exist: {path}; check the path")
@@ -49,6 +49,8 @@ def check_table(name: str, path: Path) -> None:
         raise UsageProblem(f"{name} cannot be read ({problem.strerror}): {path}; check its rights") from None
     except (UnicodeDecodeError, csv.Error):
         raise UsageProblem(f"{name} is no UTF-8 text: {path}; save it as CSV in UTF-8") from None
+    if path.suffix.lower() == ".xlsx" and not is_zipfile(path):
+        raise UsageProblem(f"{name} is no Excel workbook (.xlsx), or has a password: {path}; check its format")
     if header is not None:
         _check_header(f"{name} {path}", header)
 
