@@ -288,6 +288,13 @@ ASKED: dict[str, tuple[str, str, dict[str, Any], str, dict[str, Any]]] = {
         JOINED,
     ),
     "a Cox model on whole records": ("verticox", "survivors", dict(COX_ROWS.arguments), "evaluate", JUDGED),
+    "a Cox model under noise that hides nobody": (
+        "verticox",
+        "survivors",
+        dict(COX_ROWS.arguments),
+        "evaluate",
+        {**JUDGED, "epsilon": 25.0},
+    ),
     "dp_naive_bayes": ("dp_naive_bayes", "horizontal", {**LABELLED, "epsilon": 1.0}, "evaluate", {}),
     "smooth_naive_bayes": ("smooth_naive_bayes", "horizontal", {**LABELLED, "epsilon": 1.0}, "evaluate", {}),
     "discriminative_naive_bayes": ("discriminative_naive_bayes", "horizontal", LABELLED, "evaluate", {}),

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
+PREDICTED_DIGITS = 6
+"""Decimals of a group's mean predicted survival: of a mean near 0, which is that of the record with the least risk, more digits would tell that risk."""
 
 
 class _Ranks:
@@ -242,7 +244,8 @@ def calibrated(
     groups = []
     for rows in parts:
         observed = kaplan_meier(time[rows], np.asarray(event)[rows]).at(np.array([moment]))[0]
-        groups.append({"predicted": float(np.mean(survival[rows])), "observed": float(observed), "records": len(rows)})
+        predicted = round(float(np.mean(survival[rows])), PREDICTED_DIGITS)
+        groups.append({"predicted": predicted, "observed": float(observed), "records": len(rows)})
     return groups
 
 

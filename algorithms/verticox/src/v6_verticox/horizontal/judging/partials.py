@@ -72,6 +72,8 @@ def partial_table(station: Station, request: TableRequest) -> SumReply:
 def table_told(station: Station, request: TableRequest) -> SumReply:
     """Return the noisy table as it leaves the station."""
     station.require_private(request.noise.promises)
+    if not request.noise.promises:
+        check_claimed(station, request.judged.model)
     query = Query(counted(station, request), nonnegative=True)
     return answer(station, release(station, [query], request.noise, NOTE), request.noise)
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...cox.agreement import Counted
-from ...cox.survival import told_moments
+from ...cox.survival import PREDICTED_DIGITS, told_moments
 
 Vector = npt.NDArray[np.float64]
 SMALLEST = 1e-12  # of a probability that is divided by, as in `cox.survival`
@@ -182,7 +182,7 @@ def calibration(
         own = table.counts[bins].sum(axis=0)
         groups_shown.append(
             {
-                "predicted": float(survival[bins, moment].sum() / own.sum()),
+                "predicted": round(float(survival[bins, moment].sum() / own.sum()), PREDICTED_DIGITS),
                 "observed": float(kaplan_meier(own)[table.ends[moment]]),
                 "records": round(float(own.sum())),
             }
