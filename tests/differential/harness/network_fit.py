@@ -182,6 +182,10 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         return check_horizontal(case, outcome)
     names = arguments["columns"]
     refuse = roles(case, case.id_column) + unknown_columns(case, names)
+    if not refuse and arguments.get("validation") == "svdg":
+        records = len(joined(case.stations(), case.id_column))
+        if records // arguments.get("folds", 10) < max(case.limit("minimum_rows", 10), 2):
+            refuse.append(("ThresholdError", "a fold has fewer records than a node demands"))
     around = state_refusals(case, names)
     if not refuse or is_private(case):
         refuse += around
