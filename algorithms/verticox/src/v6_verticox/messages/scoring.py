@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from fedbayes.federation import Exact, Message, Public, Sealed
 
+from ..cox.baseline import check_step
 from .setup import Ordered
 
 TASKS = ("evaluate", "baseline")
@@ -125,10 +126,7 @@ class Curve(Message):
     hazard: list[float]
 
     def __post_init__(self) -> None:
-        numbers = np.array([*self.times, *self.hazard], dtype=np.float64)
-        falls = np.any(np.diff(self.times) <= 0.0) or np.any(np.diff([0.0, *self.hazard]) < 0.0)
-        if len(self.times) != len(self.hazard) or falls or not np.all(np.isfinite(numbers)):
-            raise ValueError("a baseline needs increasing times and one hazard for each, which does not fall")
+        check_step(self.times, self.hazard)
 
 
 @dataclass(frozen=True, slots=True)

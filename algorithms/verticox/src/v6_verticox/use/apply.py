@@ -136,7 +136,7 @@ def _assessed(
     groups: int,
     roles: Matched,
 ) -> dict[str, Any]:
-    curves_of(checked_model(model))
+    curves_of(checked_model(model))  # refuses a baseline that is none, before anybody is asked
     located = Located(federation, model, roles, ["partial_assess"])
     if len(located.owners) != 1:
         raise ArgumentError("model: its time and event columns must be at exactly one of the stations")
