@@ -8,7 +8,7 @@ from v6_verticox.cox import likelihood
 from v6_verticox.cox.line_integral import FURTHEST, Ends, Path, fractions, integrate, nodes_for
 
 
-@pytest.mark.parametrize(("nodes", "degree"), [(n, degree) for n in (2, 3, 4) for degree in range(2 * n + 4)])
+@pytest.mark.parametrize(("nodes", "degree"), [(n, degree) for n in (2, 3, 4, 6) for degree in range(2 * n + 4)])
 def test_polynomials_are_integrated(nodes, degree):
     """Nodes with the weight t^2 (1 - t)^2 of Jacobi: exact to degree 2 n + 4 - 1."""
     ends = Ends((float(degree == 0), 1.0), (float(degree == 1), float(degree)))
@@ -18,7 +18,7 @@ def test_polynomials_are_integrated(nodes, degree):
 def test_nodes_are_the_roots_of_the_jacobi_polynomial():
     from scipy.special import roots_jacobi
 
-    for nodes in (2, 3, 4):
+    for nodes in (2, 3, 4, 6):
         np.testing.assert_allclose(fractions(nodes), (roots_jacobi(nodes, 2, 2)[0] + 1.0) / 2.0, atol=1e-15)
 
 

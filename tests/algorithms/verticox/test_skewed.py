@@ -71,7 +71,7 @@ def test_several_heavy_tails(rehearse, kind, seed):
     check_fit(rehearse, several(kind, seed), rounds=MOST_ROUNDS["private_newton"])
 
 
-@pytest.mark.parametrize(("kind", "seed"), [("cube", 0), ("fifth power", 7)])
+@pytest.mark.parametrize(("kind", "seed"), [("fifth power", 3), ("fifth power", 7)])
 def test_slopes_that_were_lost_are_asked_for_again(rehearse, monkeypatch, kind, seed):
     """A record that is alone at risk changes the sums more than thought: so do the points from zero to the end."""
     frame = followed(kind, seed)

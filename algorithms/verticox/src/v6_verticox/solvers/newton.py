@@ -239,7 +239,7 @@ class _Search:
         """Return the points between zero and here whose slopes integrate to the likelihood: as few as give it without a further round."""
         heavy = bool(np.max(np.maximum(self.surface.tails.up, self.surface.tails.down)) > ORDINARY)
         least = nodes_for(self._spread(coefficients), heavy)
-        choices = [self._points(coefficients, nodes) for nodes in range(least, MOST_NODES + 1)]
+        choices = [self._points(coefficients, nodes) for nodes in range(least, max(least, MOST_NODES) + 1)]
         longest = [max(len(point.plan) for point in points) for points in choices]
         return choices[longest.index(next(rounds for rounds in longest if rounds <= longest[-1]))]
 
