@@ -57,10 +57,11 @@ def check_agreed(memory: Memory, manifest: Manifest) -> None:
         raise MessageError("the manifest of the job announces something else than this station was told; the job stops")
 
 
-def check_function(memory: Memory, function: str) -> None:
-    """Raise `MessageError` if a job that announced something did not announce that it calls this partial function."""
+def check_function(memory: Memory, function: str, needed: bool = False) -> None:
+    """Raise `MessageError` if the job announced which partial functions it calls, and this is none of them; `needed`: or if it announced none."""
     announced = kept(memory)
-    if announced is not None and function not in announced.functions:
+    functions = () if announced is None else announced.functions
+    if (functions or needed) and function not in functions:
         raise MessageError(f"{function} is none of the functions that the job announced to this station; the job stops")
 
 
