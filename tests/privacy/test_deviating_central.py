@@ -458,6 +458,7 @@ def test_own_rows_are_predicted_by_the_ensemble_of_the_manifest(function: str, p
     with InProcess("v6_bayesian_ensemble", whole(), {name: dict(LIMITS) for name in NAMES}, "a") as running:
         asked = {
             "label": "ill",
+            "features": ["sex", "old"],
             "split": "horizontal",
             "domain": {name: {"categories": ["no", "yes"]} for name in ("sex", "old", "ill")},
         }

@@ -155,7 +155,7 @@ def test_placement_and_budgets_are_respected(halves, given, tmp_path) -> None:
 
 def test_too_many_states_are_refused_before_tables_are_asked(given, tmp_path) -> None:
     people = 400
-    many = {name: pd.DataFrame({"id": range(people), name: [f"s{i % 200}" for i in range(people)]}) for name in "abcd"}
+    many = {name: pd.DataFrame({"id": range(people), name: [f"s{i % 66}" for i in range(people)]}) for name in "abcd"}
     arguments = {**given, "columns": list("abcd"), "structure": [["a", "d"], ["b", "d"], ["c", "d"]]}
     with pytest.raises(ArgumentError, match="too many cells"):
         run(many, tmp_path, arguments)

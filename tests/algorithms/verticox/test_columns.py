@@ -13,7 +13,7 @@ from v6_verticox.shares.sorting import OutcomeHolder, as_places
 from v6_verticox.shares.ties import corrected, corrected_back
 from v6_verticox.stations.columns import design, survival
 from v6_verticox.stations.outcome import describe
-from v6_verticox.stations.scoring import _column
+from v6_verticox.stations.scoring import _numbers
 
 ROWS = 60
 
@@ -67,7 +67,7 @@ def test_gaps_in_other_rows_do_not_turn_booleans_into_text():
     assert found.columns == whole.columns == {"smokes": ["smokes"]}
     assert found.references == {}
     np.testing.assert_array_equal(found.values, whole.values)
-    np.testing.assert_array_equal(_column(with_gaps["smokes"], "smokes", None), frame["smokes"].astype(float))
+    np.testing.assert_array_equal(_numbers(with_gaps["smokes"], "smokes"), frame["smokes"].astype(float))
     np.testing.assert_array_equal(survival(with_gaps, "time", "event", None, 5).event, told.event)
 
 

@@ -341,6 +341,6 @@ def test_two_borders_that_one_row_lies_between(tmp_path, algorithm, function, gi
                 asked(federation, {"age": [81]})
             asked(federation, {"age": 4})  # quantiles: 50, 80, 110
             with pytest.raises(errors.ThresholdError, match=REFUSED):
-                asked(federation, {"age": 35})
+                asked(federation, {"age": 19})
             domain = {"age": {"bounds": [0, 150]}, "ill": {"categories": ["no", "yes"]}}
             asked(federation, {"age": [81]}, domain=domain, epsilon=1.0)

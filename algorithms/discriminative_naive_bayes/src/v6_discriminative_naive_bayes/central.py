@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from fedbayes.federation import Federation, central
@@ -10,6 +9,7 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import (
     asked_columns,
     evaluate_model,
+    evaluate_variants,
     resolve_columns,
     schema_errors,
 )
@@ -79,10 +79,9 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         Naming the argument and the remedy.
     """
     load = loader(asked.epsilon is not None)
-    result = evaluate_model(federation, asked, load)
     if not asked.personalize:
-        return result
-    further = replace(asked, model={**asked.model, "personal_iterations": PERSONAL_ITERATIONS})
-    again = evaluate_model(federation, further, load)
+        return evaluate_model(federation, asked, load)
+    further = {**asked.model, "personal_iterations": PERSONAL_ITERATIONS}
+    result, again = evaluate_variants(federation, asked, load, [asked.model, further])
     scores = {name: again[name] for name in ("accuracy", "auc", "log_loss", "n")}
     return {**again, **{name: result[name] for name in (*scores, "calibration")}, "personalized": scores}

@@ -60,7 +60,7 @@ from .counts import (
     table_queries,
 )
 from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Target, Units
-from .evaluation import evaluate_model, load_model
+from .evaluation import evaluate_model, evaluate_variants, load_model
 from .noise import CountNoise, Query, check_noise
 from .releasing import added, pay_part, release
 from .tallying import EvaluateRequest, tally_station
@@ -93,6 +93,7 @@ __all__ = [
     "check_unit",
     "class_counts_from_margins",
     "evaluate_model",
+    "evaluate_variants",
     "load_model",
     "model_from_tables",
     "one_budget",

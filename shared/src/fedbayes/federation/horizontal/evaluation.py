@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes.schema import SchemaError
 from fedbayes.bayes.small_counts import shown
-from fedbayes.bayes.tallies import scores_of
+from fedbayes.bayes.tallies import Tallies, scores_of
 
 from .. import results
 from ..errors import ArgumentError, DataProblem
@@ -26,7 +27,14 @@ LOUD = 0.05
 
 
 def evaluate_model(federation: Federation, asked: Scoring, load: Loader[Classifier]) -> dict[str, Any]:
-    """Evaluate a model on the stations' tables by the method's ``partial_evaluate``; two rounds with the channel.
+    """Evaluate a model on the stations' tables by the method's ``partial_evaluate``; two rounds with the channel, see `evaluate_variants`."""
+    return evaluate_variants(federation, asked, load, [asked.model])[0]
+
+
+def evaluate_variants(
+    federation: Federation, asked: Scoring, load: Loader[Classifier], models: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Evaluate a model in several ways in one job, one round each after the channel.
 
     Parameters
     ----------
@@ -36,11 +44,13 @@ def evaluate_model(federation: Federation, asked: Scoring, load: Loader[Classifi
         The task's arguments, checked.
     load : callable
         Makes the model a :class:`Classifier`; raises SchemaError.
+    models : sequence of mapping
+        The model as it is asked about, with what says how it is evaluated.
 
     Returns
     -------
-    dict
-        The result with ``accuracy``, ``auc``, ``log_loss``, ``calibration`` and ``n`` beside the usual parts.
+    list of dict
+        For each the result with ``accuracy``, ``auc``, ``log_loss``, ``calibration`` and ``n`` beside the usual parts.
 
     Raises
     ------
@@ -62,10 +72,26 @@ def evaluate_model(federation: Federation, asked: Scoring, load: Loader[Classifi
         federation.warn("delta is not spent: of so few classes discrete Laplace noise is narrower")
     before = preflight([column, *classifier.features], ("partial_evaluate",), added, added.promises, whom)
     parties = federation.open_channel(asked.organizations, before)
-    request = EvaluateRequest(asked.model, column, added, whom)
-    summed = sum_answers(federation, "partial_evaluate", request, parties.stations, added, last=True)
-    vector = signed(summed, form.numbers)
-    tallies, noise = form.tallies(vector), _accuracy_noise(federation, form, added, len(parties.stations), vector)
+    results = []
+    for place, model in enumerate(models, start=1):
+        request = EvaluateRequest(dict(model), column, added, whom)
+        last = place == len(models)
+        summed = sum_answers(federation, "partial_evaluate", request, parties.stations, added, last=last)
+        vector = signed(summed, form.numbers)
+        noise = _accuracy_noise(federation, form, added, len(parties.stations), vector)
+        results.append(_result(federation, classifier, form.tallies(vector), noise, added, whom))
+    return results
+
+
+def _result(
+    federation: Federation,
+    classifier: Classifier,
+    tallies: Tallies,
+    noise: Mapping[str, Any],
+    added: CountNoise,
+    whom: Unit,
+) -> dict[str, Any]:
+    """Return the result of an evaluation from its tallies."""
     minimum = 0 if added.promises else federation.minimum_count
     scores = scores_of(tallies, minimum)
     scores["n"] = round(scores["n"])
@@ -76,7 +102,10 @@ def evaluate_model(federation: Federation, asked: Scoring, load: Loader[Classifi
         "classes": list(classifier.schema[classifier.label].categories or ()),
     }
     return federation.result(
-        model=None, privacy=evaluation_privacy(added, whom, classes), diagnostics={**confusion, **noise}, **scores
+        model=None,
+        privacy=evaluation_privacy(added, whom, classifier.schema[classifier.label].cardinality),
+        diagnostics={**confusion, **noise},
+        **scores,
     )
 
 
