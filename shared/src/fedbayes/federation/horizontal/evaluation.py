@@ -73,9 +73,9 @@ def evaluate_variants(
     before = preflight([column, *classifier.features], ("partial_evaluate",), added, added.promises, whom)
     parties = federation.open_channel(asked.organizations, before)
     results = []
-    for place, model in enumerate(models, start=1):
+    for number, model in enumerate(models, start=1):
         request = EvaluateRequest(dict(model), column, added, whom)
-        last = place == len(models)
+        last = number == len(models)
         summed = sum_answers(federation, "partial_evaluate", request, parties.stations, added, last=last)
         vector = signed(summed, form.numbers)
         noise = _accuracy_noise(federation, form, added, len(parties.stations), vector)
