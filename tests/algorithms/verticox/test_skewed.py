@@ -9,7 +9,7 @@ from one_process import OneProcess
 
 from fedbayes.federation.errors import ConvergenceError
 from v6_verticox.arguments import MOST_ROUNDS
-from v6_verticox.cox import likelihood
+from v6_verticox.cox import likelihood, line_integral
 from v6_verticox.cox.tails import ORDINARY, Tails, reach
 from v6_verticox.rounds.lockstep import alone
 from v6_verticox.solvers import newton
@@ -26,6 +26,10 @@ CASES = [
 ]
 
 
+def standard_errors(fit):
+    return np.sqrt(np.diag(np.linalg.inv(fit.information)))
+
+
 def check_fit(rehearse, frame, parties=3, ties="breslow", stratum=None, rounds=80):
     """Compare with the pooled fit; return the rounds."""
     features = [name for name in frame if name not in ("time", "event")]
@@ -39,8 +43,7 @@ def check_fit(rehearse, frame, parties=3, ties="breslow", stratum=None, rounds=8
     assert error <= 1e-6
     assert abs(found.gain - gain) <= found.gain_error + 1e-6 * gain
     assert found.gain_error <= 0.1
-    own, pooled = (np.sqrt(np.diag(np.linalg.inv(matrix))) for matrix in (found.information, expected.information))
-    np.testing.assert_allclose(own, pooled * scale, rtol=3e-5)
+    np.testing.assert_allclose(standard_errors(found), standard_errors(expected) * scale, rtol=3e-5)
     assert surface.rounds + SETUP <= rounds
     return surface.rounds + SETUP
 
@@ -56,6 +59,17 @@ def has_two_sides(frame):
 def test_one_skewed_feature(rehearse, kind, effect):
     frame = next(table for table in (single(kind, effect, seed) for seed in range(9)) if has_two_sides(table))
     assert check_fit(rehearse, frame) <= 80
+
+
+def test_standard_errors_are_those_after_the_last_step(rehearse, monkeypatch):
+    frame = single("lognormal 2", "harm", 0)
+    check_fit(rehearse, frame)
+    monkeypatch.setattr(line_integral.Path, "information_after", lambda path, move: path.informations[-1])
+    surface, scale = rehearse(frame, ["first", "x", "y"], 3)
+    control = alone(solve(surface, np.zeros(3), 1e-7, 30, likelihood=True))
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    expected = likelihood.fit(risk, frame[["first", "x", "y"]].to_numpy(), ["first", "x", "y"])
+    assert np.max(np.abs(standard_errors(control) / (standard_errors(expected) * scale) - 1.0)) > 3e-5
 
 
 @pytest.mark.parametrize("kinds", PAIRS)

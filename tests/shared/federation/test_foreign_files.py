@@ -10,6 +10,7 @@ from typing import Any
 import openpyxl
 import pandas as pd
 import pytest
+from node_kit import database
 from one_process import OneProcess
 from openpyxl.chart import BarChart
 
@@ -24,10 +25,7 @@ DOMAIN = {"age": {"bounds": [0, 100]}, "city": {"categories": ["Köln", "Gießen
 
 @contextmanager
 def station(path: Path, kind: str) -> Iterator[Source]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("USER_REQUESTED_DATABASE_LABELS", "default")
-        patch.setenv("DEFAULT_DATABASE_URI", str(path))
-        patch.setenv("DEFAULT_DATABASE_TYPE", kind)
+    with database(path, kind):
         yield Source(None, {})
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from node_kit import database
 
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.missing import USUAL, Reading, public_part
@@ -65,15 +65,6 @@ def as_frame(cells: list[str | None], folder: Path, domain: Any, schema: Any) ->
 def with_database(path: Path, kind: str, domain: Any, schema: Any) -> Any:
     with database(path, kind):
         return Source(None, schema).frame(domain)
-
-
-@contextmanager
-def database(path: Path, kind: str) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("USER_REQUESTED_DATABASE_LABELS", "default")
-        patch.setenv("DEFAULT_DATABASE_URI", str(path))
-        patch.setenv("DEFAULT_DATABASE_TYPE", kind)
-        yield
 
 
 READERS = {"csv": as_csv, "excel": as_excel, "parquet": as_parquet, "frame": as_frame}

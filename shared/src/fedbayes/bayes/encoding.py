@@ -22,18 +22,19 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Outside = Literal["clip", "refuse", "absorb"]
+T = TypeVar("T")
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _UNBOUNDED = re.compile(r"[+-]?(inf|infinity|nan)", re.IGNORECASE)
 _MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[ T]00:00:00")
 _LONGEST_NUMBER = 40  # characters; longer texts are no number
-ALIASES = (("true", "1"), ("false", "0"), ("1", "true"), ("0", "false"))
+_ALIASES = (("true", "1"), ("false", "0"), ("1", "true"), ("0", "false"))
 """Canonical texts, and what stands for them where it is no category itself."""
 BLOCK = 2**14
 """Rows of a block: eight bytes each are less than what memory is asked of the system for, so that it is used again."""
@@ -110,8 +111,12 @@ def categories_meant(categories: Collection[str]) -> dict[str, str]:
         text = canonical_text(category)
         if text is not None:
             alike.setdefault(text, []).append(category)
-    alike |= {alias: alike[text] for text, alias in ALIASES if text in alike and alias not in alike}
-    return {text: same[0] for text, same in alike.items() if len(same) == 1}
+    return {text: same[0] for text, same in with_aliases(alike).items() if len(same) == 1}
+
+
+def with_aliases(meanings: dict[str, T]) -> dict[str, T]:
+    """Return what canonical texts mean, truth values also by 1 and 0 and the reverse, where these mean nothing themselves."""
+    return meanings | {alias: meanings[text] for text, alias in _ALIASES if text in meanings and alias not in meanings}
 
 
 def meant_texts(value: object) -> frozenset[str]:

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes.column_codes import categories, numbers, unknown_share, without
 from fedbayes.bayes.encoding import (
-    ALIASES,
     Outside,
     SchemaError,
     canonical_text,
     check_missing,
     equal_widths,
     nearest,
+    with_aliases,
 )
 from fedbayes.bayes.missing import MISSING, top_missing, without_top
 
@@ -142,9 +142,7 @@ class Column:
     @cached_property
     def codes(self) -> dict[str, int]:
         """Code of every accepted canonical text, aliases of truth values included."""
-        code_of = {text: code for code, text in enumerate(self.keys)}
-        aliases = {alias: code_of[text] for text, alias in ALIASES if alias not in code_of and text in code_of}
-        return code_of | aliases
+        return with_aliases({text: code for code, text in enumerate(self.keys)})
 
     def encode(self, values: Any, outside: Outside = "clip") -> NDArray[Any]:
         """Encode a column.

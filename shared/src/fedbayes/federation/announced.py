@@ -57,11 +57,10 @@ def check_agreed(memory: Memory, manifest: Manifest) -> None:
         raise MessageError("the manifest of the job announces something else than this station was told; the job stops")
 
 
-def check_function(memory: Memory, function: str, needed: bool = False) -> None:
-    """Raise `MessageError` if the job announced which partial functions it calls, and this is none of them; `needed`: or if it announced none."""
+def check_function(memory: Memory, function: str) -> None:
+    """Raise `MessageError` if the job did not announce that it calls this partial function."""
     announced = kept(memory)
-    functions = () if announced is None else announced.functions
-    if (functions or needed) and function not in functions:
+    if announced is None or function not in announced.functions:
         raise MessageError(f"{function} is none of the functions that the job announced to this station; the job stops")
 
 

@@ -24,7 +24,7 @@ ROOTS = {  # of the Jacobi polynomials with weight (1 - x^2)^2, positive ones: s
     6: (0.18867742249078595, 0.5406046373873588, 0.8198459954634869),
 }
 FEW, SOME, MOST_NODES, HEAVY_NODES = 0.4, 1.0, 4, 6
-"""Deviations of the predictor up to which two and three nodes give the gain to 1e-8; tests compare. Heavy tails take six, with a tenth of the error of four."""
+"""Deviations of the predictor up to which two and three nodes give the gain to 1e-8; tests compare. With heavy tails the slope is no short polynomial."""
 FURTHEST = 0.2  # of the step before: the last one is squared by Newton's method, and a change is not carried further than a fifth of where it was seen
 
 
@@ -102,7 +102,7 @@ class Path:
     def information_after(self, move: Vector) -> Vector:
         """Return the information matrix after a last step, short beside the one before: as it changed along that one.
 
-        Without it standard errors would be those before the last step, up to 1e-4 off where tails are heavy.
+        Without it standard errors would be those before the last step, which heavy tails change.
         """
         if len(self.points) < 2:
             return self.informations[-1]

@@ -59,8 +59,10 @@ NEAR = 0.02
 EXACT, EXACT_ENOUGH = 1e-9, 2.0**-25
 """Least and largest error planned, so that the gain is known to about 1e-8 of it; 2^-25 where rows are many."""
 NOT_EXACT = 1e-3  # residual: two refinements from exact; a point beyond it is given up rather than paid for
-ROUNDS_WIDE = 16  # the same to ask for them again: four and as many as the widest plan has pairs, and what refines it
 ROUNDS_BESIDE = 20  # kept besides for the steps to the end, about ten rounds each
+ROUNDS_WIDE = (
+    16  # the same beyond these to ask once more: four, as many as the widest plan has pairs, and what refines it
+)
 TOO_SKEWED = (
     "the risk of some records changes too much in one step, or differs too much between records; transform features with outliers "
     "(by their log or rank), leave them out or raise the penalty"
@@ -107,9 +109,9 @@ async def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: in
     await search.begin()
     while True:
         move = await search.advance()
-        final = surface.tails.weighed(move) < math.sqrt(tolerance) / 10.0
+        final = surface.tails.weighed(move) < math.sqrt(tolerance) / 10.0 and not search.asks_again()
         await search.measure(final)
-        if final and not search.asks_again():
+        if final:
             move = search.newton_step(search.here)
             return search.solution(move)
 
@@ -151,7 +153,8 @@ class _Search:
 
     def asks_again(self) -> bool:
         """Return whether the slopes beside were lost and there are rounds to ask for them again, once, from wide intervals."""
-        again = self.likelihood and not self.wide and self.surface.rounds_left() >= ROUNDS_BESIDE + ROUNDS_WIDE
+        lost = self.likelihood and not len(self.here.slopes)
+        again = lost and not self.wide and self.surface.rounds_left() >= ROUNDS_BESIDE + ROUNDS_WIDE
         self.wide = self.wide or again
         return again
 

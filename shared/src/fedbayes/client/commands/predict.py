@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...bayes.encoding import identifier_text
-from ..coverage import about_absent, domain_of, gaps
+from ..coverage import Gap, about_absent, domain_of, gaps
 from ..dictionaries import read_as_fitted
 from ..files import check_output, unless_stdout, write_text
 from ..kinds import read_result
@@ -55,12 +55,8 @@ def execute(
         )
     if names in frame.columns:
         predictions.insert(0, str(names), [identifier_text(value) for value in frame[names]], allow_duplicates=True)
-    column_gaps = gaps(model, frame, label)
-    for gap in column_gaps:
-        if gap.is_fatal:
-            raise gap.refusal()
-    absent, records = about_absent(model, frame, label), _about_records(model, predictions, moments or ())
-    for text in [*(gap.sentence for gap in column_gaps), *absent, *records]:
+    column_gaps = _not_understood(model, frame, label)
+    for text in _about_records(model, predictions, moments or ()):
         print(f"warning: {text}", file=sys.stderr)
     summary = f"{len(frame)} records, {sum(gap.cells for gap in column_gaps)} cells not understood"
     text = predictions.to_csv(index=False, lineterminator="\n")
@@ -71,6 +67,17 @@ def execute(
         return
     write_text(out, text)
     print(f"predictions: {out} ({summary})", file=sys.stderr)
+
+
+def _not_understood(model: Any, frame: pd.DataFrame, label: str | None) -> list[Gap]:
+    """Return the columns with cells that the model does not know, and warn of these and of columns that the table lacks; refuse what is nearly all unknown."""
+    column_gaps = gaps(model, frame, label)
+    for gap in column_gaps:
+        if gap.is_fatal:
+            raise gap.refusal()
+    for text in [*(gap.sentence for gap in column_gaps), *about_absent(model, frame, label)]:
+        print(f"warning: {text}", file=sys.stderr)
+    return column_gaps
 
 
 def _about_records(model: Any, predictions: pd.DataFrame, moments: Sequence[float]) -> list[str]:

@@ -14,7 +14,6 @@ from fedbayes.bayes import metrics
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.bayes.tallies import SCORE_BINS, Tallies, joint_table, scored_classes, tallies_of_joint, tally
 
-from .. import announced
 from ..arrival import check_claimed
 from ..codec import Message
 from ..errors import DataProblem, MessageError
@@ -220,7 +219,6 @@ def tally_station(
 def _check_asked(station: Station, request: EvaluateRequest, in_fit: bool, beside: str) -> None:
     """Refuse an exact answer about another model than the researcher's, or than the one of a fit that is asked about once."""
     if in_fit and not station.require_members().models:
-        announced.check_function(station.memory, station.function, needed=True)
         asked_once(station, "evaluation of a fit", request, "a fit's model is evaluated once in a job; call evaluate")
         return
     bare = {name: value for name, value in request.model.items() if name != beside}

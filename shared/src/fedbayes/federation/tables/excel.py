@@ -111,8 +111,8 @@ def as_stored(frame: Any) -> Any:
     return stored
 
 
-def check_merged(path: Path, sheet: str | None, frame: Any) -> None:
-    """Refuse cells of the table that are merged: people see one value in all of them, and the file has it in the first alone.
+def check_read(path: Path, sheet: str | None, frame: Any) -> None:
+    """Refuse a sheet of which pandas read something else than people see in it: two columns of one name, or merged cells.
 
     Parameters
     ----------
@@ -126,8 +126,14 @@ def check_merged(path: Path, sheet: str | None, frame: Any) -> None:
     Raises
     ------
     DataProblem
-        Naming the sheet's column by its letters.
+        Naming the column.
     """
+    _check_names(path, sheet, frame)
+    _check_merged(path, sheet, frame)
+
+
+def _check_merged(path: Path, sheet: str | None, frame: Any) -> None:
+    """Refuse cells of the table that are merged: people see one value in all of them, and the file has it in the first alone."""
     with ZipFile(path) as book:
         chosen = _chosen(book, sheet)
         regions = [] if chosen is None else _MERGED.findall(book.read(chosen.part).decode(errors="replace"))
@@ -145,23 +151,8 @@ def _place(letters: str) -> int:
     return reduce(lambda place, letter: 26 * place + ord(letter) - ord("A") + 1, letters, 0) - 1
 
 
-def check_names(path: Path, sheet: str | None, frame: Any) -> None:
-    """Refuse a sheet with two columns of one name: pandas renames the second one, or tells a number from its text, and the first would be taken.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    sheet : str, optional
-        Its sheet; the first one if not given.
-    frame : pandas.DataFrame
-        What pandas read of it.
-
-    Raises
-    ------
-    DataProblem
-        Naming the column.
-    """
+def _check_names(path: Path, sheet: str | None, frame: Any) -> None:
+    """Refuse a sheet with two columns of one name: pandas renames the second one, or tells a number from its text, and the first would be taken."""
     names = list(map(str, frame.columns))
     if len(set(names)) == len(names) and not any(
         _RENAMED.sub("", name) in names for name in names if _RENAMED.search(name)

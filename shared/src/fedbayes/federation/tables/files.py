@@ -11,7 +11,7 @@ from ...bayes.missing import Reading, inexact, settle
 from ..errors import DataProblem
 from . import parquet
 from .dialect import Dialect, lines, of_file
-from .excel import as_stored, check_digits, check_merged, check_names, check_sheet
+from .excel import as_stored, check_digits, check_read, check_sheet
 from .large_csv import LARGE_BYTES, OPTIONS, TOO_MANY_FIELDS, read_large_csv
 
 NO_TEXT = "this station's file is no text in UTF-8; ask the node administrator to save it as CSV in UTF-8"
@@ -64,8 +64,7 @@ def read_file(
         check_sheet(path, sheet)
         plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
         frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
-        check_names(path, sheet, frame)
-        check_merged(path, sheet, frame)
+        check_read(path, sheet, frame)
         check_digits(frame, reading)
         frame = as_stored(frame)
     else:

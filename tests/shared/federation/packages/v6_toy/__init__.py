@@ -49,8 +49,8 @@ __all__ = [
 ROWS = Relation("add_remove")
 
 
-def announced(epsilon: float) -> Preflight:
-    return Preflight(epsilon=epsilon, relation=ROWS)
+def announced(epsilon: float, function: str) -> Preflight:
+    return Preflight(functions=(function,), epsilon=epsilon, relation=ROWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def partial_relay(station: Station, request: Letters) -> SealedLetters:
 
 @toy_central
 def run_sum(federation: Federation, column: str, survivors: bool = False, organizations: Any = None) -> dict[str, Any]:
-    parties = federation.open_channel(organizations, announced(1.0 if survivors else 0.5))
+    parties = federation.open_channel(organizations, announced(1.0 if survivors else 0.5, "partial_sum"))
     asked = Ask(text=column)
     total = federation.secure_sum("partial_sum", asked, parties.stations, Sum, "values", survivors=survivors)
     return federation.result(model={"n": int(total[0]), "sum": int(total[1])})
@@ -152,14 +152,14 @@ def partial_score(station: Station, request: ScoreRequest) -> Sum:
 
 @toy_central
 def run_fit(federation: Federation, column: str) -> dict[str, Any]:
-    parties = federation.open_channel(None, announced(0.5))
+    parties = federation.open_channel(None, announced(0.5, "partial_sum"))
     total = federation.secure_sum("partial_sum", Ask(text=column), parties.stations, Sum, "values")
     return federation.result(model={"mean": int(total[1]) // int(total[0])})
 
 
 @toy_central
 def run_score(federation: Federation, column: str, model: dict[str, Any], noisy: bool = False) -> dict[str, Any]:
-    parties = federation.open_channel(None, announced(0.1))
+    parties = federation.open_channel(None, announced(0.1, "partial_score"))
     asked = ScoreRequest(column, int(model["mean"]), noisy)
     total = federation.secure_sum("partial_score", asked, parties.stations, Sum, "values", last=True)
     return federation.result(score=int(total.astype(np.int64)[0]))
@@ -168,7 +168,7 @@ def run_score(federation: Federation, column: str, model: dict[str, Any], noisy:
 @toy_central
 def run_two_under_one_name(federation: Federation, columns: list[str]) -> dict[str, Any]:
     """Deviate from the protocol: ask for another sum under the name of a round that is over."""
-    parties = federation.open_channel(None, announced(1.0))
+    parties = federation.open_channel(None, announced(1.0, "partial_sum"))
     totals = []
     for column in columns:
         total = federation.secure_sum("partial_sum", Ask(text=column), parties.stations, Sum, "values")
@@ -179,7 +179,7 @@ def run_two_under_one_name(federation: Federation, columns: list[str]) -> dict[s
 
 @toy_central
 def run_draw(federation: Federation, folder: str) -> dict[str, Any]:
-    parties = federation.open_channel(None, announced(1.0))
+    parties = federation.open_channel(None, announced(1.0, "partial_draw"))
     replies = federation.round("partial_draw", Ask(text=folder), parties.stations, Values)
     return federation.result(model={str(key): reply.values.value for key, reply in replies.items()})
 
@@ -192,7 +192,7 @@ def run_fail(federation: Federation, manner: str, timeout: float = 60.0) -> dict
 
 @toy_central
 def run_relay(federation: Federation, swap: bool = False) -> dict[str, Any]:
-    parties = federation.open_channel()
+    parties = federation.open_channel(None, Preflight(functions=("partial_relay",)))
     empty = Letters(letters={})
     sent = federation.round("partial_relay", empty, parties.members, SealedLetters)
     inboxes = {

@@ -4,6 +4,7 @@ from toy_kit import toy_central
 
 from fedbayes.federation import Preflight, Relation, disclosure_settings, partial_close, partial_open_channel, results
 from fedbayes.federation.vertical import (
+    PARTIALS,
     SecureTables,
     open_parties,
     partial_extend,
@@ -42,7 +43,8 @@ def run_tables(
     narrow=False,
 ):
     private = epsilon is not None
-    told = Preflight(epsilon=(epsilon or 0.0) * len(batches), relation=Relation("replace_one", "record"))
+    budget = (epsilon or 0.0) * len(batches)
+    told = Preflight(functions=PARTIALS, epsilon=budget, relation=Relation("replace_one", "record"))
     parties = open_parties(federation, organizations, helper, told)
     setup = setup_of(
         federation, parties, "id", helper, records, domain=domain, missing_state=missing_state, private=private
@@ -58,7 +60,7 @@ def run_tables(
 @toy_central
 def open_twice(federation, column, cuts):
     """A central function that deviates: it opens one column again with other cut points, in a round of another name."""
-    parties = open_parties(federation)
+    parties = open_parties(federation, preflight=Preflight(functions=PARTIALS))
     for points in cuts:
         setup = setup_of(federation, parties, "id", bins={column: points})
         Engine(federation, setup).submit([Wanted("states", [column])])
