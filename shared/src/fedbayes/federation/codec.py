@@ -115,7 +115,8 @@ def _names(cls: Any) -> tuple[str, ...]:
 
 
 @cache
-def _fields(cls: type) -> dict[str, Any]:
+def fields_of(cls: type) -> dict[str, Any]:
+    """Return the types of a message's fields by name, references resolved."""
     hints = typing.get_type_hints(cls)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
 
@@ -130,7 +131,7 @@ def decode(cls: type, payload: Any) -> Any:
     """
     if not isinstance(payload, dict):
         raise MessageError(f"{cls.__name__}: the message must be an object")
-    fields = _fields(cls)
+    fields = fields_of(cls)
     if set(payload) != set(fields):
         wrong = sorted({str(key) for key in payload} ^ set(fields))
         raise MessageError(f"{cls.__name__}: unknown or missing fields: {', '.join(wrong[:5])[:200]}")

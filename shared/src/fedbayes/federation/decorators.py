@@ -71,6 +71,7 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
     """
     name = function.__name__
     check_reply_class(typing.get_type_hints(function).get("return"))
+    request_class = _request_class(function)
 
     @functools.wraps(function)
     def wrapper(message: Any = None, mock_client: Any = None, mock_data: Any = None) -> dict[str, Any]:
@@ -90,7 +91,7 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
                 if recorded is not None:
                     return dict(recorded)
                 visit = _arrive(name, run, origin, memory, request)
-                return _answer(function, visit, mock_data)
+                return _answer(function, request_class, visit, mock_data)
         except Exception as failure:
             log_error(log_line(failure))
             raise _public(failure) from None
@@ -98,7 +99,7 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
     wrapper.wrapped_in_algorithm_client_decorator = True  # type: ignore[attr-defined]
     wrapper.wrapped_in_data_decorator = True  # type: ignore[attr-defined]
     wrapper.fedbayes_remote = "partial"  # type: ignore[attr-defined]
-    wrapper.fedbayes_request = _request_class(function)  # type: ignore[attr-defined]
+    wrapper.fedbayes_request = request_class  # type: ignore[attr-defined]
     del wrapper.__wrapped__
     return wrapper
 
@@ -112,7 +113,7 @@ def _arrive(name: str, run: platform.Run, origin: platform.Origin, memory: Memor
     return _Visit(run, origin, memory, request, body, question(request, body))
 
 
-def _answer(function: Callable[..., Any], visit: _Visit, mock_data: Any) -> dict[str, Any]:
+def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mock_data: Any) -> dict[str, Any]:
     request, memory = visit.request, visit.memory
     recorded = memory.recorded(visit.question_digest, request.reply_key)
     if recorded is not None:
@@ -121,7 +122,7 @@ def _answer(function: Callable[..., Any], visit: _Visit, mock_data: Any) -> dict
     try:
         station = Station(visit.run, visit.origin, memory, request, mock_data)
         station.bind(visit.question_digest)
-        asked = decode(_request_class(function), visit.body)
+        asked = decode(request_class, visit.body)
         with arrival.as_agreed(station.manifest, station.policy):
             reply = function(station, asked)
         station.gate.check(reply)

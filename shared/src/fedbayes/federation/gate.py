@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from .codec import Message, Wrapped
+from .codec import Message, Wrapped, fields_of
 from .errors import PolicyError
 
 T = TypeVar("T")
@@ -180,11 +180,8 @@ def reasons(reply: Any, debited: bool) -> dict[str, set[str]]:
         Whether the station has debited anything in this job. A wrapper such as `Exact` does not travel, only its value does; so in a field
         of type ``Exact | Released`` the value counts as `Released` if the station debited, else as `Exact`.
     """
-    hints = typing.get_type_hints(type(reply))
-    carried = {
-        field.name: _reasons(hints[field.name], getattr(reply, field.name), debited)
-        for field in dataclasses.fields(reply)
-    }
+    cls: type = type(reply)
+    carried = {name: _reasons(kind, getattr(reply, name), debited) for name, kind in fields_of(cls).items()}
     return {name: names for name, names in carried.items() if names}
 
 
