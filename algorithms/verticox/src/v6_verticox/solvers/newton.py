@@ -60,9 +60,8 @@ EXACT, EXACT_ENOUGH = 1e-9, 2.0**-25
 """Least and largest error planned, so that the gain is known to about 1e-8 of it; 2^-25 where rows are many."""
 NOT_EXACT = 1e-3  # residual: two refinements from exact; a point beyond it is given up rather than paid for
 ROUNDS_BESIDE = 20  # kept besides for the steps to the end, about ten rounds each
-ROUNDS_WIDE = (
-    16  # the same beyond these to ask once more: four, as many as the widest plan has pairs, and what refines it
-)
+ROUNDS_WIDE = 16
+"""The same beyond these to ask once more: four, as many as the widest plan has pairs, and what refines it."""
 TOO_SKEWED = (
     "the risk of some records changes too much in one step, or differs too much between records; transform features with outliers "
     "(by their log or rank), leave them out or raise the penalty"
