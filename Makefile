@@ -20,7 +20,7 @@ demo: setup ## Private naive Bayes over five hospitals, embedded; writes a repor
 	@$(PYTHON_BIN) -m fedbayes.client demo
 
 test: setup ## Run all tests but those of the dev network, the benchmarks and the audits
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest -n auto --dist worksteal -m "$(MARKS)" $(ARGS)
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest -n auto --dist worksteal -m "$(MARKS)" --durations=15 $(ARGS)
 
 lint: setup ## Check style (ruff) and the layers of the packages (import-linter)
 	@.venv/bin/ruff check .
@@ -64,7 +64,7 @@ reproduce-%: setup
 	$(REPRODUCE) $*
 
 audit: setup ## Gather long evidence, which make test leaves out
-	@FRESH_EXAMPLES=$(FRESH_EXAMPLES) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -n auto --dist worksteal -m audit $(ARGS)
+	@FRESH_EXAMPLES=$(FRESH_EXAMPLES) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -n auto --dist worksteal -m audit --durations=100 $(ARGS)
 
 advisories: setup ## Ask for known vulnerabilities of the images' Python dependencies (pip-audit; needs a package index)
 	@scripts/advisories
