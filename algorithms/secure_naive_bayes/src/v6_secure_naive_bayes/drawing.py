@@ -21,7 +21,7 @@ DRAWN = "drawn tables"
 
 
 def drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDArray[Any]]:
-    """Count, charge and add noise, once in a job: a repeat of the round gets the same tables."""
+    """Count, charge and add noise, once in a round: a repeat of it gets the same tables, and no other round of the job these."""
     encoded = request.columns.read(station, request.epsilon > 0)
     tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
     if not request.promises:
@@ -35,8 +35,9 @@ def drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDAr
         station.charge(count * request.epsilon, note=note, summed=False, relation=OF_TABLES)
         released = _full_noise(released, request.epsilon)
     shapes = np.array([table.shape for table in tables], dtype=np.int64)
-    station.keep(DRAWN, released=released, shapes=shapes, made=np.array(lasting.today()))
-    return station.kept(DRAWN)
+    name = f"{DRAWN}|{station.round_name}"
+    station.keep(name, released=released, shapes=shapes, made=np.array(lasting.today()))
+    return station.kept(name)
 
 
 def _check_counts(station: Station, tables: list[npt.NDArray[np.int64]]) -> None:

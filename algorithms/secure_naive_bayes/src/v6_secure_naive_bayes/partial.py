@@ -189,8 +189,10 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     reused = tables is not None
     if tables is None:
         tables = lasting.write(path, drawn_tables(station, request), request.tables == "renewed")
-    station.keep(KEPT, **tables)
-    released = station.kept(KEPT)["released"]
+    if not request.release:  # what is released is nobody's to multiply: exact tables are never kept
+        station.keep(KEPT, **tables)
+        tables = station.kept(KEPT)
+    released = tables["released"]
     first = request.columns.classes if request.classes else 0
     leaving = released[first:] if request.release else np.zeros(0, dtype=np.int64)
     return TablesReply(

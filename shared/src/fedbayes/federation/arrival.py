@@ -41,7 +41,7 @@ def check(station: TableReader, run: platform.Run, origin: platform.Origin, requ
     chosen = request.participants
     if run.organization not in chosen or len(set(chosen)) != len(chosen):
         raise MessageError("the request is for other stations")
-    _check_signer(station, request)
+    _check_keys(station, request)
     if not request.manifest_hash:
         return None
     if request.body is not None:
@@ -54,11 +54,13 @@ def check(station: TableReader, run: platform.Run, origin: platform.Origin, requ
     return manifest
 
 
-def _check_signer(station: Member, request: Request) -> None:
-    """Check that one key signs all requests of the job."""
-    mark = request.signer + (b"\x01" if request.lasting else b"\x00")
+def _check_keys(station: Member, request: Request) -> None:
+    """Check that one key signs all requests of the job, and that replies to all are sealed for one: a reply that is recorded is sealed for that one alone."""
+    mark = request.signer + (b"\x01" if request.lasting else b"\x00") + request.reply_key
     if station.memory.once("signer", mark) != mark:
-        raise MessageError("the requests of this job are signed by different keys; the job stops")
+        raise MessageError(
+            "a request of this job is signed by another key than the first, or asks for a reply under other keys; the job stops"
+        )
 
 
 def _manifest(station: TableReader, run: platform.Run, origin: platform.Origin, request: Request) -> Manifest:
