@@ -110,11 +110,12 @@ def partial_step(station: Station, request: StepRequest) -> SumReply:
 
 def prepare(request: StepRequest, codes: Codes, labels: NDArray[np.int64]) -> Evidence:
     """Return a station's rows under the tables of all stations, under its own where it was given none, or under no tables."""
-    layout = request.shape.layout
+    layout, alone = request.shape.layout, request.noise.private
     if request.additive:
-        return Evidence.of(layout, Tables(np.ones(layout.classes), np.ones((layout.values, layout.classes))), codes)
+        ones = Tables(np.ones(layout.classes), np.ones((layout.values, layout.classes)))
+        return Evidence.of(layout, ones, codes, alone)
     counts = count(layout, codes, labels) if request.counts is None else request.counts
-    return Evidence.of(layout, tables_from_counts(layout, counts, request.shape.prior), codes)
+    return Evidence.of(layout, tables_from_counts(layout, counts, request.shape.prior), codes, alone)
 
 
 def move(
