@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -147,12 +147,16 @@ def check_models(station: Member) -> None:
     folder, manifest = station.policy.folder(), station.manifest
     if station.policy.allow_foreign_models or folder is None or station.identity is None or manifest is None:
         return
-    for claim in manifest.models:
-        if not _is_own(claim, folder, station.organization, manifest.algorithm):
-            raise PolicyError(
-                "model: this node answers exactly only about models that a fit of this federation made, as they are; ask with an "
-                "epsilon, or ask the node administrator to set FEDBAYES_ALLOW_FOREIGN_MODELS"
-            )
+    if not are_own(manifest.models, folder, station.organization, manifest.algorithm):
+        raise PolicyError(
+            "model: this node answers exactly only about models that a fit of this federation made, as they are; ask with an "
+            "epsilon, or ask the node administrator to set FEDBAYES_ALLOW_FOREIGN_MODELS"
+        )
+
+
+def are_own(claims: Iterable[ModelClaim], folder: Any, organization: int, algorithm: str) -> bool:
+    """Return whether an organization with this folder database, or none, knows all of some models as fits of its federation."""
+    return folder is not None and all(_is_own(claim, folder, organization, algorithm) for claim in claims)
 
 
 def _is_own(claim: ModelClaim, folder: Any, organization: int, algorithm: str) -> bool:
