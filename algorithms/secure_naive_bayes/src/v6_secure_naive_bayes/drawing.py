@@ -10,14 +10,15 @@ import numpy.typing as npt
 from fedbayes.bayes.counting import column_edges
 from fedbayes.dp import promise
 from fedbayes.dp.laws import Change, law_of
-from fedbayes.federation import Station
-from fedbayes.federation.errors import ThresholdError, sampling_errors
+from fedbayes.federation import Station, announced
+from fedbayes.federation.errors import MessageError, ThresholdError, sampling_errors
 from fedbayes.federation.horizontal import table_queries
 
 from . import lasting
 from .messages import OF_TABLES, TablesRequest
 
 DRAWN = "drawn tables"
+_ROUNDING = 1.0 + 1e-9  # equal parts, multiplied again, differ from the budget in the last digits
 
 
 def drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDArray[Any]]:
@@ -38,6 +39,23 @@ def drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDAr
     name = f"{DRAWN}|{station.round_name}"
     station.keep(name, released=released, shapes=shapes, made=np.array(lasting.today()))
     return station.kept(name)
+
+
+def check_part(station: Station, request: TablesRequest) -> None:
+    """Refuse more of the budget for a table than its part of what the job announced for the tables of all stations together.
+
+    They have equal parts. Their number follows from the announced columns, or, where the features are those of the schema files, from this station's own.
+    """
+    job = announced.kept(station.memory)
+    names = set() if job is None else set(job.columns)
+    if not names.issuperset(request.columns.features):
+        names |= set(station.public_schema() or {})
+    tables = len(names - {request.columns.label}) + (not request.release)
+    known = job is not None and names.issuperset(request.columns.features)
+    if job is None or not known or request.epsilon * tables > job.shared_epsilon * _ROUNDING:
+        raise MessageError(
+            "epsilon: a table would have more than its part of what the job announced for the tables of all stations; the job stops"
+        )
 
 
 def _check_counts(station: Station, tables: list[npt.NDArray[np.int64]]) -> None:

@@ -21,7 +21,7 @@ from fedbayes.mpc.packing import Packing
 from fedbayes.randomness import uniform_bits
 
 from . import grading, lasting, model
-from .drawing import drawn_tables
+from .drawing import check_part, drawn_tables
 from .horizontal import packing_of
 from .keying import deal, encryption_label, station_exponent
 from .messages import (
@@ -180,6 +180,8 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     """
     station.policy.check_columns([*request.columns.features, request.columns.label])
     station.require_private(request.promises)
+    if request.epsilon > 0:
+        check_part(station, request)
     if not request.release:
         station.require_predictions()
     if not (request.release and request.promises):
