@@ -127,7 +127,7 @@ def test_no_station_spends_alone_what_all_share(function: str, held: bool) -> No
         federation.run(function, ASKED if function == "classify" else {**common, "split": "vertical"})
     assert len(answers) == 3
     if held:
-        assert refused(answers, "more than its part")
+        assert refused(answers, "as its part of the budget")
     else:
         assert sum(answer["spent"]["epsilon"] for answer in answers) == pytest.approx(3 * NOISY)
 
@@ -148,6 +148,6 @@ def test_tables_of_columns_that_were_not_announced_have_no_part() -> None:
     with (
         mock.patch.object(central, "before_classify", label_alone),
         running() as federation,
-        pytest.raises(MessageError, match="more than its part"),
+        pytest.raises(MessageError, match="as its part of the budget"),
     ):
         federation.run("classify", ASKED)

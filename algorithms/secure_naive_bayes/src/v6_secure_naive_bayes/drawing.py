@@ -54,7 +54,7 @@ def check_part(station: Station, request: TablesRequest) -> None:
     known = job is not None and names.issuperset(request.columns.features)
     if job is None or not known or request.epsilon * tables > job.shared_epsilon * _ROUNDING:
         raise MessageError(
-            "epsilon: a table would have more than its part of what the job announced for the tables of all stations; the job stops"
+            "epsilon: more would be debited than the job announced for a table, as its part of the budget of all stations; the job stops"
         )
 
 

@@ -180,12 +180,12 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     """
     station.policy.check_columns([*request.columns.features, request.columns.label])
     station.require_private(request.promises)
-    if request.epsilon > 0:
-        check_part(station, request)
     if not request.release:
         station.require_predictions()
     if not (request.release and request.promises):
         _check_organizations(station)
+    if request.epsilon > 0:
+        check_part(station, request)
     path = None if request.tables == "fresh" else lasting.path_of(station, request)
     tables = lasting.read(path) if request.tables == "kept" else None
     reused = tables is not None
