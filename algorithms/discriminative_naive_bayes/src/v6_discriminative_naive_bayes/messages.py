@@ -25,6 +25,7 @@ CONTINUOUS = ("binned", "gaussian")
 MOST_COUNTS = 5_000_000  # 40 MB in a round
 MOST_POINTS = 8  # a round asks four (`descent`)
 MOST_ITERATIONS = 1000  # at a station; the published fits take five
+PERSONAL_ITERATIONS = 5  # of a personalised score, as the local iterations of a step of fedavg
 LARGEST_CLIP = 1e6  # far above the length of any row's gradient
 
 

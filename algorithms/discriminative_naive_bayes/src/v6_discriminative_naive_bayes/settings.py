@@ -13,7 +13,6 @@ from .messages import Shape, relation_of
 
 OPTIMIZERS = ("secure_gradient", "fedavg")
 AGGREGATIONS = ("mean", "by_rows")
-PERSONAL_ITERATIONS = 5  # as the local iterations of a step of fedavg
 MOST_ROUNDS = 500  # half an hour on stock nodes
 USUAL_CLIP = 1.0
 """Where the contribution of a row or a station is cut that is no gradient by terms."""
