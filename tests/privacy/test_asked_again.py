@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -14,7 +14,11 @@ import pytest
 from harness.inprocess import InProcess
 
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.horizontal import CountNoise
+from fedbayes.federation.opening import Relation
 from fedbayes.federation.rounds import Federation
+from v6_discriminative_naive_bayes import partial
+from v6_discriminative_naive_bayes.messages import StepRequest
 
 DOMAIN = {"sex": {"categories": ["f", "m"]}, "ill": {"categories": ["no", "yes"]}, "old": {"categories": ["no", "yes"]}}
 ASKED = {
@@ -25,6 +29,13 @@ ASKED = {
     "aggregation": "gossip",
     "noise": "local",
 }
+
+OTHERS = "the noise of a release is for others"
+
+
+def of_rows(noise: CountNoise, tables: str) -> Relation:
+    """Noise of whole stations taken for that of rows."""
+    return noise.relation
 
 
 def files() -> dict[str, str]:
@@ -90,9 +101,46 @@ def of_all(request: Any) -> Any:
     return replace(request, shape=shape, counts=None, step=2)
 
 
-def test_steps_have_no_whole_budget_beside_tables() -> None:
-    assert all("spent in this job" in str(answer["error"]) for answer in halved(of_all))
+@pytest.mark.parametrize("held", [True, False], ids=["relation", "division"])
+def test_steps_have_no_whole_budget_beside_tables(held: bool) -> None:
+    """Such steps are for whole stations, which the job did not announce; if they were not, the division of the budget would refuse them."""
+    unheld = mock.patch.object(partial, "relation_of", of_rows)
+    with nullcontext() if held else unheld:
+        answers = halved(of_all)
+    assert all((OTHERS if held else "spent in this job") in str(answer["error"]) for answer in answers)
 
 
 def test_control_the_step_itself_is_answered() -> None:
     assert all("error" not in answer for answer in halved(lambda request: replace(request, step=2)))
+
+
+def by_stations(held: bool) -> list[Any]:
+    """Return what stations answer to a step under their own tables, for whole stations, in a fit that announced noise for rows, before any tables."""
+    asked = {"label": "ill", "features": ["sex"], "domain": DOMAIN, "epsilon": 1.0, "rounds": 1, "optimizer": "fedavg"}
+    asking, answers = Federation._ask, list[Any]()
+
+    def step(self: Federation, name: str, request: Any, organizations: Any, *rest: Any) -> Any:
+        if name == "partial_counts":
+            shape = replace(request.shape, tables="local")
+            weights = np.ones((1, shape.layout.parameters))
+            first = StepRequest(shape, weights, None, 5, 0.0, False, request.noise, 1.0, 1, 1)
+            answers.extend(asking(self, "partial_step", first, organizations, *rest).values())
+        return asking(self, name, request, organizations, *rest)
+
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(Federation, "_ask", step))
+        if not held:
+            stack.enter_context(mock.patch.object(partial, "relation_of", of_rows))
+        running = stack.enter_context(InProcess("v6_discriminative_naive_bayes", files(), {}, "a"))
+        with suppress(MessageError):
+            running.run("fit", asked)
+    return answers
+
+
+def test_noise_for_whole_stations_is_none_for_their_rows() -> None:
+    """One row can turn an improvement round: under noise for stations that come or go it loses up to twice the epsilon."""
+    assert all(OTHERS in str(answer["error"]) for answer in by_stations(held=True))
+
+
+def test_control_unchecked_the_step_for_stations_is_answered() -> None:
+    assert all("error" not in answer for answer in by_stations(held=False))

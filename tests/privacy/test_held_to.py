@@ -20,6 +20,7 @@ from fedbayes.federation.codec import Message
 from fedbayes.federation.errors import MessageError, PolicyError
 from fedbayes.federation.opening import Preflight, Relation
 from fedbayes.federation.rounds import Federation
+from v6_secure_naive_bayes import partial as shared_budget
 
 LOCAL = {**LABELLED, "epsilon": 1.0, "noise": "local"}
 NOISY = {
@@ -126,7 +127,8 @@ def test_no_larger_delta_is_debited_than_the_job_announced(name: str) -> None:
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", [name for name in NOISY if name not in ENCRYPTED])
 def test_control_unchecked_it_is(name: str) -> None:
-    with asking(spent), mock.patch.object(announced, "check_debit"):
+    parts = mock.patch.object(shared_budget, "check_part")
+    with asking(spent), mock.patch.object(announced, "check_debit"), parts:
         run(name)
 
 

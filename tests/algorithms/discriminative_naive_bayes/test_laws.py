@@ -156,6 +156,7 @@ def test_json_gives_the_same_numbers():
         {"extra": 1},
         {"bins": {"z": 10**9}},
         {"personal_iterations": 10**9},
+        {"personal_iterations": 4},
     ],
 )
 def test_a_malformed_model_is_refused(change):

@@ -203,7 +203,7 @@ def model(tables="secure_sum"):
     return WeightedNaiveBayes(shape, np.ones(layout.parameters), made).to_dict()
 
 
-@pytest.mark.parametrize("made", [model("local"), {**model(), "personal_iterations": 3}])
+@pytest.mark.parametrize("made", [model("local"), {**model(), "personal_iterations": 5}])
 def test_a_station_adds_no_noise_to_scores_that_depend_on_other_rows(made):
     assert loader(False)(made).cross_fitted
     with pytest.raises(SchemaError, match="epsilon"):

@@ -173,6 +173,7 @@ def test_a_file_is_named_after_the_whole_request(tmp_path, monkeypatch):
 def test_a_round_that_runs_again_in_a_job_draws_no_second_noise(table):
     memory, charges = {}, []
     station = SimpleNamespace(
+        round_name="3:partial_tables",
         policy=SimpleNamespace(minimum_count=5),
         arrays=lambda names, *texts: table[names],
         charge=lambda epsilon, note, summed, relation: charges.append(epsilon),

@@ -39,15 +39,21 @@ def states_of(model: Ensemble) -> dict[str, Any]:
     return domain
 
 
-def right_and_seen(model: Ensemble, organization: int, frame: Any) -> npt.NDArray[np.int64]:
-    """Return how often the members of others are right on this table, and on how many rows: (members, 2, classes)."""
+def right_and_seen(model: Ensemble, organization: int, frame: Any, fewest: int = 1) -> npt.NDArray[np.int64]:
+    """Return how often the members of others are right on this table, and on how many rows: (members, 2, classes).
+
+    A class that a member predicts for fewer rows than `fewest` counts as the one that it predicts most, so that no member singles out these.
+    """
     truth = column_codes(frame[model.label], model.classes, None)
-    counts = np.zeros((len(model.members), 2, len(model.classes)), dtype=np.int64)
+    known, classes = truth >= 0, len(model.classes)
+    counts = np.zeros((len(model.members), 2, classes), dtype=np.int64)
     for number, member in enumerate(model.members):
         if organization not in member.stations:
             predicted = model.posterior(member, frame, len(frame)).argmax(axis=1)
-            counts[number, 0] = np.bincount(truth[(truth >= 0) & (truth == predicted)], minlength=len(model.classes))
-            counts[number, 1] = np.bincount(truth[truth >= 0], minlength=len(model.classes))
+            sizes = np.bincount(predicted[known], minlength=classes)
+            predicted = np.where(sizes[predicted] < fewest, sizes.argmax(), predicted)
+            counts[number, 0] = np.bincount(truth[known & (truth == predicted)], minlength=classes)
+            counts[number, 1] = np.bincount(truth[known], minlength=classes)
     return counts
 
 
@@ -98,14 +104,15 @@ def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
 
     Notes
     -----
-    **Reveals** to central, for each member, the sums over all stations but the member's own. A station that lies here
-    moves them by its own share of the rows. **Assumes** that at least two stations do not collude with central, which then knows them for a member
+    **Reveals** to central, for each member, the sums over all stations but the member's own; a class that a member predicts for fewer rows of a
+    station than it lets be counted counts as another. A station that lies here moves them by its own share of the rows.
+    **Assumes** that at least two stations do not collude with central, which then knows them for a member
     of one of these two from the other one alone, and that most labelled rows lie at stations that count honestly.
     """
     station.require_private(False)
     model = Ensemble.read(request.model)
     frame = _records(station, model, model.label)
-    counts = right_and_seen(model, station.organization, frame)
+    counts = right_and_seen(model, station.organization, frame, station.policy.minimum_count)
     return _counted(station, counts.ravel().view(np.uint64), len(model.members))
 
 

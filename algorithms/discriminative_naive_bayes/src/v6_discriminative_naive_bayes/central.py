@@ -16,9 +16,9 @@ from fedbayes.federation.horizontal import (
 
 from .arguments import Evaluate, Fit, without_effect
 from .classifier import loader
-from .messages import Shape
+from .messages import PERSONAL_ITERATIONS, Shape
 from .result import fitted
-from .settings import PERSONAL_ITERATIONS, before_fit
+from .settings import before_fit
 from .training import Training
 
 

@@ -15,7 +15,7 @@ from fedbayes.federation.horizontal import Columns
 
 from .learning import learn_locally
 from .likelihood import Evidence, log_posterior
-from .messages import MOST_ITERATIONS, Shape
+from .messages import PERSONAL_ITERATIONS, Shape
 from .model import LARGEST_WEIGHT, SMALLEST_VARIANCE, Codes, Floats, Layout, Tables, count, tables_from_counts
 
 FORMAT = "fedbayes-weighted-naive-bayes-1"
@@ -163,7 +163,7 @@ def _load(data: Mapping[str, Any]) -> WeightedNaiveBayes:
         raise ValueError
     tables = None if data["tables"] is None else _tables(shape.layout, data["tables"])
     iterations = data.get("personal_iterations", 0)
-    if type(iterations) is not int or not 0 <= iterations <= MOST_ITERATIONS:
+    if type(iterations) is not int or iterations not in (0, PERSONAL_ITERATIONS):  # no thousand ways to judge a model
         raise ValueError
     return WeightedNaiveBayes(shape, weights, tables, iterations)
 

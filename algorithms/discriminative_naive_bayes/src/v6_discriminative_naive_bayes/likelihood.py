@@ -2,6 +2,9 @@
 
 In naive Bayes the score of a row is one row of ones and zeros times the table of weighted terms, so all rows together are one matrix product,
 and the gradient is the transposed product. The semi-naive form has terms of its own for every row.
+
+In which order a matrix product adds depends on its size, so one row more could change the last digits of the scores of all others, and with them on which side
+of a border of a bin they are. Where a promise says what one row changes, terms are looked up and added row by row (`Evidence.of`, ``alone``).
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ class Evidence:
     positions : ndarray (n, m) of int64
         Place of each value; `layout.values` where it is missing.
     ones : ndarray (n, values) of float64 or None
-        1 where a row has a value. None in the semi-naive form, and where it would be too large.
+        1 where a row has a value. None in the semi-naive form, where it would be too large, and for rows by themselves.
     said : ndarray (m, n, classes) of float64 or None
         `terms` of the semi-naive form, and with normally distributed attributes.
     """
@@ -74,11 +77,11 @@ class Evidence:
     said: Floats | None
 
     @classmethod
-    def of(cls, layout: Layout, tables: Tables, codes: Codes) -> Evidence:
-        """Prepare rows: codes are int32 (n, m), -1 is missing."""
+    def of(cls, layout: Layout, tables: Tables, codes: Codes, alone: bool = False) -> Evidence:
+        """Prepare rows: codes are int32 (n, m), -1 is missing; `alone`: no digit of a row's score depends on which other rows there are."""
         positions = layout.places(codes)
         own = tables.pairs is not None or layout.gaussians > 0
-        if own or len(codes) * layout.values > MOST_ENTRIES:
+        if alone or own or len(codes) * layout.values > MOST_ENTRIES:
             said = terms(layout, tables, codes) if own else None
             return cls(layout, tables, positions, None, said)
         ones = np.zeros((len(codes), layout.values + 1))
@@ -137,8 +140,8 @@ class Evidence:
 
 
 def log_posterior(layout: Layout, tables: Tables, weights: Floats, codes: Codes) -> Floats:
-    """Return log P(class | row), float64 (n, classes)."""
-    return Evidence.of(layout, tables, codes).log_posterior(weights)
+    """Return log P(class | row), float64 (n, classes), of every row by itself."""
+    return Evidence.of(layout, tables, codes, alone=True).log_posterior(weights)
 
 
 def loss_and_gradient(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fedbayes.bayes.counting import column_edges, table_width
 from fedbayes.bayes.encoding import SchemaError, bin_codes
-from fedbayes.federation import Message
+from fedbayes.federation import Message, Relation
 from fedbayes.federation.arrays import check_array
 from fedbayes.federation.horizontal import Columns, CountNoise
 
@@ -25,6 +25,7 @@ CONTINUOUS = ("binned", "gaussian")
 MOST_COUNTS = 5_000_000  # 40 MB in a round
 MOST_POINTS = 8  # a round asks four (`descent`)
 MOST_ITERATIONS = 1000  # at a station; the published fits take five
+PERSONAL_ITERATIONS = 5  # of a personalised score, as the local iterations of a step of fedavg
 LARGEST_CLIP = 1e6  # far above the length of any row's gradient
 
 
@@ -102,6 +103,11 @@ class Shape(Message):
             for name in self.attributes
         ]
         return np.asarray(np.column_stack(parts).astype(np.int32))
+
+
+def relation_of(noise: CountNoise, tables: str) -> Relation:
+    """Return whom the noise of a job is for: whole stations where each keeps its tables, which one row changes together with the improvement."""
+    return replace(noise.relation, unit="party") if tables == "local" else noise.relation
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from fedbayes.federation.horizontal import (
 from .classifier import loader
 from .learning import learn_locally
 from .likelihood import Evidence, loss_and_gradient
-from .messages import CountsRequest, Shape, StepRequest
+from .messages import CountsRequest, Shape, StepRequest, relation_of
 from .model import LARGEST_WEIGHT, Codes, Floats, Layout, Tables, count, tables_from_counts
 
 FRACTION_BITS = 24  # of exact sums: 6e-8 an entry, and 2^39 are left for the number
@@ -110,11 +110,12 @@ def partial_step(station: Station, request: StepRequest) -> SumReply:
 
 def prepare(request: StepRequest, codes: Codes, labels: NDArray[np.int64]) -> Evidence:
     """Return a station's rows under the tables of all stations, under its own where it was given none, or under no tables."""
-    layout = request.shape.layout
+    layout, alone = request.shape.layout, request.noise.private
     if request.additive:
-        return Evidence.of(layout, Tables(np.ones(layout.classes), np.ones((layout.values, layout.classes))), codes)
+        ones = Tables(np.ones(layout.classes), np.ones((layout.values, layout.classes)))
+        return Evidence.of(layout, ones, codes, alone)
     counts = count(layout, codes, labels) if request.counts is None else request.counts
-    return Evidence.of(layout, tables_from_counts(layout, counts, request.shape.prior), codes)
+    return Evidence.of(layout, tables_from_counts(layout, counts, request.shape.prior), codes, alone)
 
 
 def move(
@@ -144,7 +145,8 @@ def _noisy(station: Station, request: StepRequest, direction: Floats) -> Release
     noise, change, queries = request.noise, step_change(request), noisy_queries(request)
     note, divided = ("weights", "whole") if request.shape.tables == "local" else ("tables and weights", HALVED)
     part = f"step-{request.step}-of-{request.steps}"
-    receipt = pay_part(station, noise, queries, change, note, part, steps=str(request.steps), divided=divided)
+    whom, steps = relation_of(noise, request.shape.tables), str(request.steps)
+    receipt = pay_part(station, noise, queries, change, note, part, relation=whom, steps=steps, divided=divided)
     direction = np.nan_to_num(direction, nan=0.0)
     if request.iterations:
         length = float(np.sqrt(direction @ direction))

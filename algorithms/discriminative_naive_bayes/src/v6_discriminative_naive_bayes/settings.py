@@ -9,11 +9,10 @@ from fedbayes.federation.horizontal import CountNoise, Unit, preflight
 
 from . import terms
 from .attributes import first_rounds
-from .messages import Shape
+from .messages import Shape, relation_of
 
 OPTIMIZERS = ("secure_gradient", "fedavg")
 AGGREGATIONS = ("mean", "by_rows")
-PERSONAL_ITERATIONS = 5  # as the local iterations of a step of fedavg
 MOST_ROUNDS = 500  # half an hour on stock nodes
 USUAL_CLIP = 1.0
 """Where the contribution of a row or a station is cut that is no gradient by terms."""
@@ -84,4 +83,5 @@ def before_fit(settings: Settings, columns: list[str], personalize: bool) -> Pre
     counted = ("partial_counts",) if settings.tables != "local" else ()
     scored = ("partial_evaluate",) if personalize else ()
     noise = settings.step_noise
-    return preflight(columns, (*counted, "partial_step", *scored), noise, noise.promises, settings.unit)
+    before = preflight(columns, (*counted, "partial_step", *scored), noise, noise.promises, settings.unit)
+    return replace(before, relation=relation_of(noise, settings.tables)) if noise.private else before

@@ -19,7 +19,7 @@ from .attributes import information, learn
 from .classifier import WeightedNaiveBayes
 from .descent import expected_curvature, minimise
 from .learning import Fit, regularised
-from .messages import CountsRequest, Shape, StepRequest
+from .messages import PERSONAL_ITERATIONS, CountsRequest, Shape, StepRequest
 from .model import LARGEST_WEIGHT, Floats, Tables, tables_from_counts, without_noise
 from .partial import (
     FRACTION_BITS,
@@ -29,7 +29,7 @@ from .partial import (
     noisy_queries,
     table_deviation,
 )
-from .settings import PERSONAL_ITERATIONS, Settings, settled
+from .settings import Settings, settled
 
 
 class Training:

@@ -10,18 +10,19 @@ import numpy.typing as npt
 from fedbayes.bayes.counting import column_edges
 from fedbayes.dp import promise
 from fedbayes.dp.laws import Change, law_of
-from fedbayes.federation import Station
-from fedbayes.federation.errors import ThresholdError, sampling_errors
+from fedbayes.federation import Station, announced
+from fedbayes.federation.errors import MessageError, ThresholdError, sampling_errors
 from fedbayes.federation.horizontal import table_queries
 
 from . import lasting
 from .messages import OF_TABLES, TablesRequest
 
 DRAWN = "drawn tables"
+_ROUNDING = 1.0 + 1e-9  # equal parts, multiplied again, differ from the budget in the last digits
 
 
 def drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDArray[Any]]:
-    """Count, charge and add noise, once in a job: a repeat of the round gets the same tables."""
+    """Count, charge and add noise, once in a round: a repeat of it gets the same tables, and no other round of the job these."""
     encoded = request.columns.read(station, request.epsilon > 0)
     tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
     if not request.promises:
@@ -35,8 +36,26 @@ def drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDAr
         station.charge(count * request.epsilon, note=note, summed=False, relation=OF_TABLES)
         released = _full_noise(released, request.epsilon)
     shapes = np.array([table.shape for table in tables], dtype=np.int64)
-    station.keep(DRAWN, released=released, shapes=shapes, made=np.array(lasting.today()))
-    return station.kept(DRAWN)
+    name = f"{DRAWN}|{station.round_name}"
+    station.keep(name, released=released, shapes=shapes, made=np.array(lasting.today()))
+    return station.kept(name)
+
+
+def check_part(station: Station, request: TablesRequest) -> None:
+    """Refuse more of the budget for a table than its part of what the job announced for the tables of all stations together.
+
+    They have equal parts. Their number follows from the announced columns, or, where the features are those of the schema files, from this station's own.
+    """
+    job = announced.kept(station.memory)
+    names = set() if job is None else set(job.columns)
+    if not names.issuperset(request.columns.features):
+        names |= set(station.public_schema() or {})
+    tables = len(names - {request.columns.label}) + (not request.release)
+    known = job is not None and names.issuperset(request.columns.features)
+    if job is None or not known or request.epsilon * tables > job.shared_epsilon * _ROUNDING:
+        raise MessageError(
+            "epsilon: more would be debited than the job announced for a table, as its part of the budget of all stations; the job stops"
+        )
 
 
 def _check_counts(station: Station, tables: list[npt.NDArray[np.int64]]) -> None:

@@ -21,7 +21,7 @@ from fedbayes.mpc.packing import Packing
 from fedbayes.randomness import uniform_bits
 
 from . import grading, lasting, model
-from .drawing import drawn_tables
+from .drawing import check_part, drawn_tables
 from .horizontal import packing_of
 from .keying import deal, encryption_label, station_exponent
 from .messages import (
@@ -184,13 +184,17 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
         station.require_predictions()
     if not (request.release and request.promises):
         _check_organizations(station)
+    if request.epsilon > 0:
+        check_part(station, request)
     path = None if request.tables == "fresh" else lasting.path_of(station, request)
     tables = lasting.read(path) if request.tables == "kept" else None
     reused = tables is not None
     if tables is None:
         tables = lasting.write(path, drawn_tables(station, request), request.tables == "renewed")
-    station.keep(KEPT, **tables)
-    released = station.kept(KEPT)["released"]
+    if not request.release:  # what is released is nobody's to multiply: exact tables are never kept
+        station.keep(KEPT, **tables)
+        tables = station.kept(KEPT)
+    released = tables["released"]
     first = request.columns.classes if request.classes else 0
     leaving = released[first:] if request.release else np.zeros(0, dtype=np.int64)
     return TablesReply(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,7 @@ def check(station: TableReader, run: platform.Run, origin: platform.Origin, requ
     chosen = request.participants
     if run.organization not in chosen or len(set(chosen)) != len(chosen):
         raise MessageError("the request is for other stations")
-    _check_signer(station, request)
+    _check_keys(station, request)
     if not request.manifest_hash:
         return None
     if request.body is not None:
@@ -54,11 +54,13 @@ def check(station: TableReader, run: platform.Run, origin: platform.Origin, requ
     return manifest
 
 
-def _check_signer(station: Member, request: Request) -> None:
-    """Check that one key signs all requests of the job."""
-    mark = request.signer + (b"\x01" if request.lasting else b"\x00")
+def _check_keys(station: Member, request: Request) -> None:
+    """Check that one key signs all requests of the job, and that replies to all are sealed for one: a reply that is recorded is sealed for that one alone."""
+    mark = request.signer + (b"\x01" if request.lasting else b"\x00") + request.reply_key
     if station.memory.once("signer", mark) != mark:
-        raise MessageError("the requests of this job are signed by different keys; the job stops")
+        raise MessageError(
+            "a request of this job is signed by another key than the first, or asks for a reply under other keys; the job stops"
+        )
 
 
 def _manifest(station: TableReader, run: platform.Run, origin: platform.Origin, request: Request) -> Manifest:
@@ -145,12 +147,16 @@ def check_models(station: Member) -> None:
     folder, manifest = station.policy.folder(), station.manifest
     if station.policy.allow_foreign_models or folder is None or station.identity is None or manifest is None:
         return
-    for claim in manifest.models:
-        if not _is_own(claim, folder, station.organization, manifest.algorithm):
-            raise PolicyError(
-                "model: this node answers exactly only about models that a fit of this federation made, as they are; ask with an "
-                "epsilon, or ask the node administrator to set FEDBAYES_ALLOW_FOREIGN_MODELS"
-            )
+    if not are_own(manifest.models, folder, station.organization, manifest.algorithm):
+        raise PolicyError(
+            "model: this node answers exactly only about models that a fit of this federation made, as they are; ask with an "
+            "epsilon, or ask the node administrator to set FEDBAYES_ALLOW_FOREIGN_MODELS"
+        )
+
+
+def are_own(claims: Iterable[ModelClaim], folder: Any, organization: int, algorithm: str) -> bool:
+    """Return whether an organization with this folder database, or none, knows all of some models as fits of its federation."""
+    return folder is not None and all(_is_own(claim, folder, organization, algorithm) for claim in claims)
 
 
 def _is_own(claim: ModelClaim, folder: Any, organization: int, algorithm: str) -> bool:

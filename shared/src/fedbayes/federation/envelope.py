@@ -23,7 +23,7 @@ UNSIGNED = frozenset({"signature", "filed"})
 NOT_ASKED = frozenset(
     {"signature", "filed", "near", "signer", "lasting", "reply_key", "manifest", "body", "sealed", "keys"}
 )
-"""Fields in which two requests may differ and still ask the same question: a central function that was restarted has new keys."""
+"""Fields in which two requests may differ and still ask the same question; the keys among them are held to the job's first (`arrival`)."""
 LEAST_FILED = 2**16
 """Sealed contents of this many bytes or more are left in the job's folder; below, writing a file takes longer than sending them."""
 

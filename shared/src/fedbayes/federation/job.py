@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from . import announced, dictionaries, limits, peers
+from . import announced, arrival, dictionaries, limits, peers
 from .codec import Message, decode, encode
 from .errors import (
     MessageError,
@@ -226,10 +226,12 @@ class Job(Outset, ABC):
     ) -> dict[str, Any]:
         """Return the task's result: model, privacy, federation, diagnostics, warnings, versions, provenance and further `fields`.
 
-        The model is sealed if this node has a lasting key: stations then recognise it when it comes back as an argument.
+        The model is sealed if this node has a lasting key: stations then recognise it when it comes back as an argument. What is made of a
+        model among the arguments, as by an update, is sealed if that one is.
         """
-        plain = strict_json(model)
-        seal = self._transport.seal_of(self._task.algorithm, plain) if isinstance(plain, dict) else None
+        plain, task = strict_json(model), self._task
+        own = arrival.are_own(task.models, self.policy.folder(), self.organization, task.algorithm)
+        seal = self._transport.seal_of(task.algorithm, plain) if own and isinstance(plain, dict) else None
         if seal is not None:
             plain = {**plain, "seal": encode(seal)}
         report = self.report()

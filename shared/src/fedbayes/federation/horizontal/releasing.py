@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...dp.laws import Change
 from ..gate import Exact, Receipt, Released
 from ..installments import one_budget, one_question
+from ..opening import Relation
 from ..station import Station
 from .noise import CountNoise, Query
 
@@ -32,6 +33,7 @@ def pay_part(
     note: str,
     part: str,
     summed: bool = True,
+    relation: Relation | None = None,
     **bound: str,
 ) -> Receipt:
     """Charge the budget of all that is noisy in the job, once, and refuse a part of it that is spent; nothing is sampled before that.
@@ -42,14 +44,16 @@ def pay_part(
         As of `Station.charge`.
     noise : CountNoise
         Of the job.
+    relation : Relation, optional
+        Whom the noise is for, where that is not its `relation`.
     queries, change
         Of the part, as of `CountNoise.shares`: what cannot be sampled is not charged.
     part, **bound
         As of `one_question`.
     """
     noise.shares(0, queries, change, len(station.participants))
-    budget = one_budget(station)
-    receipt = station.charge(noise.epsilon, noise.delta, note=note, once=budget, summed=summed, relation=noise.relation)
+    budget, whom = one_budget(station), relation or noise.relation
+    receipt = station.charge(noise.epsilon, noise.delta, note=note, once=budget, summed=summed, relation=whom)
     one_question(station, part, **bound)
     return receipt
 

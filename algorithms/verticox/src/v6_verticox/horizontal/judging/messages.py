@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.by_rows import product
 from fedbayes.federation import Message
 from fedbayes.federation.arrays import check_array
 from fedbayes.federation.horizontal import ROW, CountNoise, Unit
@@ -99,7 +100,7 @@ class Judged(Message):
     def predictors(self, columns: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return the linear predictors of design columns in units of half of their bounds' width, against a record at the mean."""
         middle, half = np.array(self.question.spans).T
-        return np.asarray(columns @ (self.coefficients * half) + (self.coefficients @ middle - self.offset))
+        return product(columns, self.coefficients * half) + (self.coefficients @ middle - self.offset)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.by_rows import product
 from fedbayes.bayes.column_codes import numbers
 from fedbayes.bayes.schema import Column
 from fedbayes.federation import Station
@@ -163,8 +164,8 @@ def slope(request: SlopeRequest, records: Records) -> Whole:
 def slope_blocks(request: SlopeRequest, layout: Layout, records: Records) -> list[Vector]:
     """Return every record's part of a step, (records, size) of each block."""
     centred = records.columns - request.centre
-    white = centred @ request.whitening.T
-    risk = np.exp(np.clip(centred @ request.coefficients, -HIGHEST, HIGHEST))
+    white = product(centred, request.whitening.T)
+    risk = np.exp(np.clip(product(centred, request.coefficients), -HIGHEST, HIGHEST))
     outcome = spent(request, records.time, records.event)
     most = np.maximum(risk * request.hazard[-1], 1.0)
     factor = _factor(np.linalg.norm(white, axis=1) * most, request.clip)

@@ -1,0 +1,34 @@
+"""Products of rows with weights in which no digit of a row depends on the others.
+
+In which order a matrix product adds depends on its size and on the place of a row in it, so one row more can change the last digits of others. Where numbers
+are compared with borders afterwards, and a promise says what one row changes, that would be more than one row's change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["product"]
+
+
+def product(columns: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.float64]:
+    """Return ``columns @ weights``, added column by column.
+
+    Parameters
+    ----------
+    columns : ndarray (n, columns)
+        One row a record.
+    weights : ndarray (columns,) or (columns, results)
+        Of the columns.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,) or (n, results)
+    """
+    total = np.zeros((len(columns), *np.shape(weights)[1:]))
+    for column, weight in zip(columns.T, weights, strict=True):
+        total += np.multiply.outer(column, weight)
+    return total
