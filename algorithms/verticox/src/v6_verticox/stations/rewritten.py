@@ -1,6 +1,7 @@
-"""Columns that the task's dictionary rewrites, by recodes and cuts: its caller chooses them, so they must set no few records apart.
+"""Columns of one fit that together set few records apart: those that the task's dictionary rewrites, and any two of categories or of two values.
 
-A threshold beside another of the same column, or beside an indicator that a station has, spans what is between the two.
+A threshold beside another of the same column, or beside an indicator that a station has, spans what is between the two; so do two indicators that a
+station has: of two columns that differ in one record the coefficients are that record's.
 """
 
 from __future__ import annotations
@@ -33,9 +34,18 @@ def check_cuts(dictionary: Dictionary | None, columns: list[str], terms: Terms |
 
 
 def check_rewritten(dictionary: Dictionary | None, frame: Any, columns: list[str], minimum_count: int) -> None:
-    """Raise `DataProblem` naming a recoded or cut column that few records carry beside its median, or that differs from another in few records."""
+    """Raise `DataProblem` naming a recoded or cut column that few records carry beside its median, or two columns that differ in few records.
+
+    A rewritten column is held against every other one, one of categories or of two values against the like.
+    """
     entries = {} if dictionary is None else dictionary.columns
     made = [name for name in columns if name in entries and (entries[name].recode or entries[name].cut is not None)]
+    plain = [name for name in columns if _is_indicator(frame[name])]
+    pairs = {
+        frozenset((one, other)): (one, other)
+        for one in (*made, *plain)
+        for other in (columns if one in made else plain)
+    }
     for name in made:
         if frame[name].dtype.kind in "iuf":
             values = as_numbers(frame[name])
@@ -43,22 +53,33 @@ def check_rewritten(dictionary: Dictionary | None, frame: Any, columns: list[str
                 raise DataProblem(
                     f"feature '{name}' is recoded to values that fewer records than this node reveals carry; recode it in another way"
                 )
-        for other in columns:
-            if other != name and _differ_in_few(frame[name], frame[other], minimum_count):
-                raise DataProblem(
-                    f"features '{name}' and '{other}' differ in fewer records than this node reveals; leave one of them out"
-                )
+    levels = {name: _levels(frame[name]) for name in {name for pair in pairs.values() for name in pair}}
+    for one, other in pairs.values():
+        if one != other and _differ_in_few(levels[one], levels[other], minimum_count):
+            raise DataProblem(
+                f"features '{one}' and '{other}' differ in fewer records than this node reveals; leave one of them out"
+            )
 
 
-def _differ_in_few(left: Any, right: Any, minimum_count: int) -> bool:
+def _is_indicator(column: Any) -> bool:
+    """Say whether a column is of categories, or a number of two values."""
+    return bool(column.dtype.kind not in "iuf" or column.nunique() == 2)
+
+
+def _levels(column: Any) -> tuple[npt.NDArray[np.int_], int]:
+    """Return the category of every record, (records,), and how many there are."""
+    kinds, codes = np.unique(as_texts(column).astype(str), return_inverse=True)
+    return codes.astype(np.int_), len(kinds)
+
+
+def _differ_in_few(
+    left: tuple[npt.NDArray[np.int_], int], right: tuple[npt.NDArray[np.int_], int], minimum_count: int
+) -> bool:
     """Say whether some categories of two columns together are the same records but for few."""
-    levels = [
-        np.unique(as_texts(column).astype(str), return_inverse=True, return_counts=True) for column in (left, right)
-    ]
-    if any(len(counts) > MOST_CATEGORIES for _, _, counts in levels):
+    (one, ones), (two, twos) = left, right
+    if max(ones, twos) > MOST_CATEGORIES:
         return False
-    (_, one, ones), (_, two, twos) = levels
-    table = np.zeros((len(ones), len(twos)), dtype=np.int_)
+    table = np.zeros((ones, twos), dtype=np.int_)
     np.add.at(table, (one, two), 1)
     return bool(few(_crossing(table, minimum_count), minimum_count))
 
