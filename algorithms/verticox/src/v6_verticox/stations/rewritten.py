@@ -9,17 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from fedbayes.bayes.dictionary import Dictionary
-from fedbayes.bayes.formula import as_numbers, as_texts
+from fedbayes.bayes.formula import as_numbers
 from fedbayes.bayes.terms import Terms
 from fedbayes.federation.errors import DataProblem
 
-from ..cox.narrow import few, is_narrow
-from .columns import MOST_CATEGORIES
+from ..cox.narrow import is_narrow
+from .alike import check_apart
 
 
 def check_cuts(dictionary: Dictionary | None, columns: list[str], terms: Terms | None) -> None:
@@ -34,18 +31,9 @@ def check_cuts(dictionary: Dictionary | None, columns: list[str], terms: Terms |
 
 
 def check_rewritten(dictionary: Dictionary | None, frame: Any, columns: list[str], minimum_count: int) -> None:
-    """Raise `DataProblem` naming a recoded or cut column that few records carry beside its median, or two columns that differ in few records.
-
-    A rewritten column is held against every other one, one of categories or of two values against the like.
-    """
+    """Raise `DataProblem` naming a recoded or cut column that few records carry beside its median, or two columns that differ in few records."""
     entries = {} if dictionary is None else dictionary.columns
     made = [name for name in columns if name in entries and (entries[name].recode or entries[name].cut is not None)]
-    plain = [name for name in columns if _is_indicator(frame[name])]
-    pairs = {
-        frozenset((one, other)): (one, other)
-        for one in (*made, *plain)
-        for other in (columns if one in made else plain)
-    }
     for name in made:
         if frame[name].dtype.kind in "iuf":
             values = as_numbers(frame[name])
@@ -53,44 +41,4 @@ def check_rewritten(dictionary: Dictionary | None, frame: Any, columns: list[str
                 raise DataProblem(
                     f"feature '{name}' is recoded to values that fewer records than this node reveals carry; recode it in another way"
                 )
-    levels = {name: _levels(frame[name]) for name in {name for pair in pairs.values() for name in pair}}
-    for one, other in pairs.values():
-        if one != other and _differ_in_few(levels[one], levels[other], minimum_count):
-            raise DataProblem(
-                f"features '{one}' and '{other}' differ in fewer records than this node reveals; leave one of them out"
-            )
-
-
-def _is_indicator(column: Any) -> bool:
-    """Say whether a column is of categories, or a number of two values."""
-    return bool(column.dtype.kind not in "iuf" or column.nunique() == 2)
-
-
-def _levels(column: Any) -> tuple[npt.NDArray[np.int_], int]:
-    """Return the category of every record, (records,), and how many there are."""
-    kinds, codes = np.unique(as_texts(column).astype(str), return_inverse=True)
-    return codes.astype(np.int_), len(kinds)
-
-
-def _differ_in_few(
-    left: tuple[npt.NDArray[np.int_], int], right: tuple[npt.NDArray[np.int_], int], minimum_count: int
-) -> bool:
-    """Say whether some categories of two columns together are the same records but for few."""
-    (one, ones), (two, twos) = left, right
-    if max(ones, twos) > MOST_CATEGORIES:
-        return False
-    table = np.zeros((ones, twos), dtype=np.int_)
-    np.add.at(table, (one, two), 1)
-    return bool(few(_crossing(table, minimum_count), minimum_count))
-
-
-def _crossing(table: npt.NDArray[np.int_], minimum_count: int) -> npt.NDArray[np.int_]:
-    """Return for every group of rows and columns of a table that large cells join how many records are in one of its rows or columns but not in both."""
-    rows, columns = np.nonzero(table >= minimum_count)
-    size = len(table) + table.shape[1]
-    links = coo_array((np.ones(len(rows)), (rows, columns + len(table))), shape=(size, size))
-    count, group = connected_components(links, directed=False)
-    inside = np.array([group[: len(table)] == place for place in range(count)])
-    beside = np.array([group[len(table) :] == place for place in range(count)])
-    both = np.einsum("gr,rc,gc->g", inside.astype(np.int_), table, beside.astype(np.int_))
-    return np.asarray(inside @ table.sum(axis=1) + beside @ table.sum(axis=0) - 2 * both, dtype=np.int_)
+    check_apart(frame, columns, made, minimum_count)
