@@ -213,9 +213,10 @@ def own_times(outcome: Survival, limit: int, events: Vector | None = None) -> Ve
 def most_groups(outcome: Survival, survival: Vector, moment: float, groups: int, limit: int) -> int:
     """Return the largest number of groups, at most `groups`, in each of which enough records had an event before, or lived beyond, a moment.
 
-    Enough is `limit`, or none. 0 where even all records together are too few. The groups are those of `survival.prediction_groups`.
+    Numbers are powers of two, halves of halves: of two tasks' groups some are made of whole others, and none differ in few records. Enough is `limit`, or
+    none. 0 where even all records together are too few. The groups are those of `survival.prediction_groups`.
     """
-    for count in range(groups, 0, -1):
+    for count in (2**power for power in reversed(range(groups.bit_length()))):
         parts = prediction_groups(survival, count, RESOLUTION)
         if min(map(len, parts)) >= limit and told_moments(*counted(outcome, parts, np.array([moment])), 0, limit):
             return count
