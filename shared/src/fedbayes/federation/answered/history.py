@@ -279,8 +279,8 @@ class History:
 
     def _check_linked(self, folder: Path, columns: Sequence[str]) -> None:
         """Remember the linked rows that the job counts, or refuse if they differ in few from those of earlier answers about a column."""
-        for place, (words, total) in enumerate(self._memory.noted(LINKED)):
-            admitted = f"linked admitted|{place}|{hashlib.sha256(repr(columns).encode()).hexdigest()}"
+        for number, (words, total) in enumerate(self._memory.noted(LINKED)):
+            admitted = f"linked admitted|{number}|{hashlib.sha256(repr(columns).encode()).hexdigest()}"
             if self._memory.read(admitted) is not None:
                 continue
             if not linked.Linked(*self._place(folder)).admit(columns, words, total, self._policy.minimum_count):
