@@ -72,7 +72,7 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
 def _events(frame: Any, time: str, event: str) -> Vector:
     """Return the times of all events, (events,): of default times those that do not hang on who has a gap in a feature."""
     times, events = checked(frame[without_gaps(frame, [time, event])], time, event)
-    return times[events == 1]
+    return np.asarray(times[events == 1])
 
 
 def note_times(station: Station, column: str, times: list[float], chosen: bool) -> None:

@@ -216,7 +216,7 @@ def most_groups(outcome: Survival, survival: Vector, moment: float, groups: int,
     Numbers are powers of two, halves of halves: of two tasks' groups some are made of whole others, and none differ in few records. Enough is `limit`, or
     none. 0 where even all records together are too few. The groups are those of `survival.prediction_groups`.
     """
-    for count in (2**power for power in reversed(range(groups.bit_length()))):
+    for count in (1 << power for power in reversed(range(groups.bit_length()))):
         parts = prediction_groups(survival, count, RESOLUTION)
         if min(map(len, parts)) >= limit and told_moments(*counted(outcome, parts, np.array([moment])), 0, limit):
             return count

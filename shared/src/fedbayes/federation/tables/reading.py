@@ -198,7 +198,8 @@ class Source:
         reading, entries = self._reading(domain, identifiers), self._dictionary.columns if self._dictionary else {}
         words = {}
         for name in set(columns).intersection(self.names):
-            rule, recode = reading.rule(name), {}
+            recode: Mapping[str, Any] = {}
+            rule = reading.rule(name)
             missing, listed = rule.missing - rule.listed, rule.listed
             if name in entries and name not in identifiers and entries[name].recode:
                 recode = entries[name].recode
