@@ -204,8 +204,8 @@ def integrated_brier(
 def prediction_groups(survival: Vector, groups: int, resolution: float) -> list[npt.NDArray[np.intp]]:
     """Return the records of at most so many groups of predicted survival, as equal in size as ties allow.
 
-    Groups of a number of groups are made of whole ones of each multiple of it. Predictions that differ by at most `resolution` are tied and stay in one group, so that neither rounding nor the records' order
-    decides which group a record is in.
+    Predictions that differ by at most `resolution` are tied and stay in one group, so that neither rounding nor the records' order
+    decides which group a record is in. Of twice as many groups each of these is made of whole ones.
 
     Parameters
     ----------
