@@ -346,3 +346,16 @@ def test_held_out_records_are_predicted_for_the_holder_of_the_outcome() -> None:
         other = asking("partial_held_out", lambda one, *_: replace(one, receiver=one.scorers[-1]))
         with other, pytest.raises(MessageError, match="for somebody else than drew the folds"):
             running.run("evaluate", asked)
+
+
+def test_coefficients_of_an_evaluation_are_held_to_a_callers_limits_whatever_central_says() -> None:
+    """What a job is, its manifest says; a request has no word for whose coefficients it asks at."""
+
+    def far_out(request: Any, *_: Any) -> Any:
+        return replace(request, coefficients=[30.0 * one for one in request.coefficients]) if request.step else request
+
+    with linked() as running:
+        asked = {"model": running.run("fit", COX)["model"], **JOINED, "reveal": "aggregates"}
+        assert running.run("evaluate", asked)
+        with asking("partial_enter", far_out), pytest.raises(ThresholdError, match="weigh more in the answer"):
+            running.run("evaluate", asked)

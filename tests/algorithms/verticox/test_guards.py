@@ -1,11 +1,14 @@
 """Questions made around one person: coefficients, times and columns of the caller's choice."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
 
 from fedbayes.federation.errors import BudgetError, DataProblem, ThresholdError
+from v6_verticox.cox.survival import prediction_groups
 from v6_verticox.stations import assessing, guards
 from v6_verticox.stations.columns import Survival, design
 
@@ -148,7 +151,7 @@ def test_groups_hide_single_events():
         outcome = survivors(rng.exponential(size=90), rng.random(90) < 0.5)
         predicted = rng.uniform(size=90)
         count = guards.most_groups(outcome, predicted, 0.7, 20, 5)
-        for rows in np.array_split(np.argsort(predicted, kind="stable"), count) if count else []:
+        for rows in prediction_groups(predicted, count, 0.0) if count else []:
             died = int(np.sum((outcome.time[rows] <= 0.7) & (outcome.event[rows] == 1)))
             alive = int(np.sum(outcome.time[rows] > 0.7))
             assert len(rows) >= 5
@@ -166,11 +169,27 @@ def test_groups_hide_single_events_between_two_times():
         shown = assessing._calibrations(outcome, predicted, times, count, 5)
         told = [place for place, one in enumerate(shown) if one["groups"]]
         assert not count or 2 in told
-        for rows in np.array_split(np.argsort(predicted[:, 2], kind="stable"), count) if count else []:
+        for rows in prediction_groups(predicted[:, 2], count, 0.0) if count else []:
             died = np.array([np.sum((outcome.time[rows] <= times[one]) & (outcome.event[rows] == 1)) for one in told])
             assert all(number == 0 or number >= 5 for number in np.diff(died, prepend=0))
         hidden += 5 - len(told)
     assert hidden > 0
+
+
+def test_groups_of_two_tasks_differ_in_no_few_records():
+    """Of 8 groups and of 9 the first ones would differ in two records: what these had by then would follow."""
+    rng = np.random.default_rng(9)
+    several = 0
+    for rows in (150, 201, 202, 207):
+        outcome = survivors(rng.exponential(size=rows), rng.random(rows) < 0.7)
+        predicted = np.round(rng.uniform(size=rows), int(rng.integers(1, 4)))
+        told = [guards.most_groups(outcome, predicted, 0.7, most, 5) for most in range(2, 40)]
+        parts = [prediction_groups(predicted, count, guards.RESOLUTION) for count in sorted({*told} - {0})]
+        several += len(parts) > 1
+        ends = [set(np.cumsum(list(map(len, part))).tolist()) for part in parts]
+        assert all(fewer <= more for fewer, more in pairwise(ends))
+    assert several
+    assert len(prediction_groups(np.arange(202.0), 9, 0.0)[0]) != len(prediction_groups(np.arange(202.0), 8, 0.0)[0])
 
 
 def test_an_indicator_of_few_records():

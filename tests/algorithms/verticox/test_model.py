@@ -169,7 +169,7 @@ def test_equal_predictors_are_ties_in_an_assessment_however_the_parts_were_round
     outcome = Survival(time, event.astype(int), np.zeros(rows, dtype=int), ["all"])
     curves, baseline = [Curve("all", [1.0], [1.0])], {"time": [1.0], "cumulative_hazard": [1.0]}
     request = SimpleNamespace(times=None, model={"baseline": baseline}, groups=2)
-    found = assessing._measures(outcome, predictor - 0.3, request, 1)["concordance"]
+    found = assessing._measures(outcome, predictor - 0.3, request, 1, time[event])["concordance"]
     assert found == pytest.approx(slow_concordance(time, event, first + second), abs=1e-12)
     baselines = [SimpleNamespace(curves=curves)] * 2
     fold = np.arange(rows) % 2

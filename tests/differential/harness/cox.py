@@ -176,8 +176,8 @@ def calibration(
         return None
     block = (steps > TIED).cumsum()
     ends = [0, *(block.groupby(block).size().cumsum())]
-    sizes = [len(frame) // groups + (place < len(frame) % groups) for place in range(groups)]
-    cuts = {min(ends, key=lambda end: (abs(end - wanted), -end)) for wanted in np.cumsum(sizes)} | {0}
+    wanted = [place * len(frame) // groups for place in range(1, groups + 1)]
+    cuts = {min(ends, key=lambda end, place=place: (abs(end - place), -end)) for place in wanted} | {0}
     return [_group(frame.iloc[low:high], moment) for low, high in pairwise(sorted(cuts))]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -149,12 +150,11 @@ def counted(arguments: dict[str, Any], records: list[dict[str, Any]]) -> list[di
     return [record for record in records if all(record[name] is not None for name in cox_formula.used(arguments))]
 
 
-def tied(arguments: dict[str, Any], records: list[dict[str, Any]]) -> bool:
-    """Say whether two events of a stratum have one time."""
-    seen = [
-        (record[TIME], record[STRATA] if arguments.get("strata") else "") for record in records if record[EVENT] == "1"
-    ]
-    return len({(float(time), stratum) for time, stratum in seen}) < len(seen)
+def tied(arguments: dict[str, Any], records: list[dict[str, Any]]) -> int:
+    """Return how many events of a stratum have the time of another one."""
+    strata = arguments.get("strata")
+    seen = [(float(record[TIME]), record[STRATA] if strata else "") for record in records if record[EVENT] == "1"]
+    return sum(count for count in Counter(seen).values() if count > 1)
 
 
 def design(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]]) -> tuple[Any, list[str]]:
@@ -229,11 +229,10 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
         refuse += more[0]
         may += more[1]
     used = cox_formula.used(arguments)
-    described = case.facts.get("dictionary", {}).get("columns", {})
     for feature in used:
         beside = [name for name in used if name != feature and owner_of(case, name) == owner_of(case, feature)]
-        if beside and described.get(feature, {}).get("recode"):
-            may.append(("DataProblem", f"{feature!r} is recoded and may differ from {beside} in few records"))
+        if beside:
+            may.append(("DataProblem", f"{feature!r} may differ from {beside} in few records"))
     cells = {name: [record[name] for record in whole if record[name] is not None] for name in used}
     widths = [1 if is_numeric(own) else len({cell.strip() for cell in own}) - 1 for own in cells.values()]
     if len(whole) < 5 * sum(widths):
@@ -243,6 +242,14 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
         refuse.append(("DataProblem", "no event"))
     if len(events) < case.limit("minimum_count", 5):
         refuse.append(("ThresholdError", "few events"))
+    if (
+        arguments.get("ties") == "efron"
+        and not complete
+        and 0 < tied(arguments, records) < case.limit("minimum_count", 5)
+    ):
+        refuse.append(("ThresholdError", "few tied events"))
+    if arguments.get("time_transform") in ("identity", "log"):
+        may.append(("ThresholdError", "few events far in time"))
     if arguments.get("strata"):
         sizes = [sum(record[STRATA] == name for record in records) for name in {record[STRATA] for record in records}]
         if min(sizes, default=0) < case.limit("minimum_count", 5):

@@ -158,7 +158,8 @@ def _calibration(case: Case, found: Any, curve: Any, time: Any, event: Any, risk
     """Compare groups of predicted survival; the nodes demand no minimum count, so none is left out."""
     moment = found["calibration"]["time"]
     same("time of the calibration", moment, found["times"][len(found["times"]) // 2])
-    wished = cox.calibration(time, event, risk, curve, moment, case.arguments.get("groups", 5))
+    most = 2 ** (int(case.arguments.get("groups", 5)).bit_length() - 1)  # of groups halves of halves are told
+    wished = cox.calibration(time, event, risk, curve, moment, most)
     if wished is None:
         return
     shown = found["calibration"]["groups"]

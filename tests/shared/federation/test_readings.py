@@ -164,6 +164,48 @@ def test_one_row_more_or_less_is_not_told(tmp_path, task, other):
         asked(tmp_path, [(*task, STUDY), (*task, other)])
 
 
+CODED = {  # how a column is described, and by which of its values the task's domain knows it
+    "no categories": ("lost", {"type": "category"}, None),
+    "categories of the task": ("lost", {"type": "category"}, ["no", "yes"]),
+    "numbers": (9, {"type": "integer"}, None),
+    "numbers, categories of the task": (9, {"type": "integer"}, [0, 1]),
+}
+
+
+@pytest.mark.parametrize("recorded", [True, False], ids=["record", "no record"])
+@pytest.mark.parametrize("name", CODED)
+def test_a_recode_of_one_row_of_a_column_whose_categories_nobody_gives(tmp_path, monkeypatch, name, recorded):
+    """The difference of the two tables is what that person has at the other station."""
+    code, described, categories = CODED[name]
+    groups = ["no", "yes"] if code == "lost" else [0, 1]
+    parts = {
+        "a": {"sex": np.array(["m", "f"])[np.arange(ROWS) % 2]},
+        "b": {"state": [code if row == 3 else groups[row // 2 % 2] for row in range(ROWS)]},
+    }
+    parties = {}
+    for party, columns in parts.items():
+        (tmp_path / party).mkdir()
+        table = pd.DataFrame({"id": [f"p{row}" for row in range(ROWS)], **columns})
+        table.to_csv(tmp_path / f"{party}.csv", index=False)
+        parties[party] = {"default": tmp_path / f"{party}.csv", "vault": tmp_path / party}
+    policies = {party: {"allow_differences": False, **({"ledger": "vault"} if recorded else {})} for party in parties}
+    if not recorded:
+        monkeypatch.setattr("fedbayes.federation.node_databases.embedded_record", lambda: None)
+    asked = {"columns": ["state", "sex"], "id_column": "id"}
+    if categories:
+        asked["domain"] = {"state": {"categories": categories}}
+    studies = [{"columns": {"state": {**described, "recode": {code: group}}}} for group in groups]
+    with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
+
+        def both():
+            return [
+                federation.run("scalar_product", "contingency", {**asked, "dictionary": study}) for study in studies
+            ]
+
+        with pytest.raises(errors.ThresholdError, match=r"would set apart|no folder database"):
+            both()
+
+
 def test_control_the_same_reading_noise_and_the_administrators_leave(tmp_path):
     task = ("vertibayes", "fit", NETWORK)
     asked(tmp_path, [(*task, STUDY), (*task, STUDY), ("scalar_product", "describe", {}, STUDY)])

@@ -103,6 +103,24 @@ class Entry:
         numeric = {} if self.type == IDENTIFIER else {"bounds": [0, 1]}
         return {**numeric, MISSING: list(self.missing)}
 
+    def known(self, given: object, missing: frozenset[str]) -> frozenset[str]:
+        """Return the canonical texts that are values of this recoded column, none if all are: that some are recoded makes no other unknown.
+
+        Parameters
+        ----------
+        given : object
+            The column's entry in the task's domain, which says what is known where this one does not.
+        missing : frozenset of str
+            Canonical texts that are missing, also where they are recoded.
+        """
+        beside = given.get("categories") if isinstance(given, Mapping) else None
+        categories = beside if self.categories is None else self.categories
+        if not isinstance(categories, list | tuple):
+            return frozenset()
+        return (
+            frozenset(text for text in map(canonical_text, (*categories, *self.recode)) if text is not None) - missing
+        )
+
     def applied(self) -> dict[str, Any]:
         """Return the part that is applied at a station."""
         content: dict[str, Any] = {"type": self.type}

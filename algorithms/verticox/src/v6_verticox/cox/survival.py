@@ -205,7 +205,7 @@ def prediction_groups(survival: Vector, groups: int, resolution: float) -> list[
     """Return the records of at most so many groups of predicted survival, as equal in size as ties allow.
 
     Predictions that differ by at most `resolution` are tied and stay in one group, so that neither rounding nor the records' order
-    decides which group a record is in.
+    decides which group a record is in. Of twice as many groups each of these is made of whole ones.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def prediction_groups(survival: Vector, groups: int, resolution: float) -> list[
     """
     order = np.argsort(survival, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(survival[order]) > resolution) + 1, len(order))
-    even_ends = np.cumsum([len(part) for part in np.array_split(order, groups)])[:-1]
+    even_ends = np.arange(1, groups) * len(order) // groups
     above = np.searchsorted(ends, even_ends)
     below = np.where(above > 0, ends[above - 1], 0)
     nearest = np.where(ends[above] - even_ends <= even_ends - below, ends[above], below)

@@ -84,8 +84,7 @@ class Stage(Message):
 class EnterRequest(Message):
     """Stations: mask and send columns (step 0) or exp(linear predictor). Dealer: deal these stages.
 
-    `beside`: further points by their step, with this station's coefficients there. `chosen`: the coefficients are the caller's, not a
-    solver's, so that the station checks that no record dominates the answer.
+    `beside`: further points by their step, with this station's coefficients there.
     """
 
     plan: Plan
@@ -94,7 +93,6 @@ class EnterRequest(Message):
     stages: list[Stage]
     inputs: bool
     beside: dict[int, list[float]] = field(default_factory=dict)
-    chosen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

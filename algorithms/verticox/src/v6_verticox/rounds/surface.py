@@ -55,8 +55,6 @@ class FederatedSurface:
     ----------
     null : float
         The log-likelihood at zero.
-    chosen : bool
-        Whether the coefficients are the caller's, which stations then check for dominance.
 
     Notes
     -----
@@ -72,7 +70,6 @@ class FederatedSurface:
         self.edge_rows = list(prepared.outcome.edge_rows)
         self.hazard: Vector = np.zeros(0)
         self.trend: Vector = np.zeros(0)
-        self.chosen = False
         self.null = prepared.outcome.log_likelihood
         self._layout = layout(prepared.plan)
         self._stages = Stages(federation, prepared.plan)
@@ -282,7 +279,7 @@ class FederatedSurface:
             if own or plan.complete or (plan.weighted and step and member == plan.holders[-1]):
                 beside = {key: _floats(point.coefficients[own]) for key, point in self._beside.items()}
                 here = _floats(self._coefficients[own]) if step else []
-                requests[member] = EnterRequest(plan, step, here, [], True, beside, self.chosen)
+                requests[member] = EnterRequest(plan, step, here, [], True, beside)
         entered = await self.federation.round("partial_enter", requests, list(requests), EnterReply)
         inputs = sealed_parts({member: reply.sealed for member, reply in entered.items() if member != plan.helper})
         request = PermuteRequest(plan, step, inputs, entered[plan.helper].sealed, list(self._beside))

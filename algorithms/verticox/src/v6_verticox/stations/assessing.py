@@ -19,6 +19,7 @@ from ..cox import survival as measures
 from ..cox.baseline import steps_of
 from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..cox.narrow import vanishes
+from ..cox.outcome import checked
 from ..messages.scoring import AssessReply, AssessRequest, Curve
 from ..shares.complete import without_gaps
 from .columns import Survival, survival
@@ -61,10 +62,25 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     if request.task == "baseline":
         check_effect(predictor, limit)
         return AssessReply(station.exact(_baseline(outcome, predictor, limit), ANSWER, queries=0, summed=False))
-    measured = _measures(outcome, predictor, request, limit)
+    measured = _measures(outcome, predictor, request, limit, _events(frame, time, event))
+    note_times(station, time, measured["times"], request.times is not None)
     if 0 < np.sum(~present) < limit:
         measured |= {"records": None, "events": None}
     return AssessReply(station.exact(measured, ANSWER, queries=0, summed=False))
+
+
+def _events(frame: Any, time: str, event: str) -> Vector:
+    """Return the times of all events, (events,): of default times those that do not hang on who has a gap in a feature."""
+    times, events = checked(frame[without_gaps(frame, [time, event])], time, event)
+    return np.asarray(times[events == 1])
+
+
+def note_times(station: Station, column: str, times: list[float], chosen: bool) -> None:
+    """Note at which times outcomes are compared: the maker of exact answers holds them against those of earlier ones, as borders of the column.
+
+    Between two times of which each is far from the others of its task one event may lie; the difference of two scores is that record's prediction.
+    """
+    station.history.note_bins(column, None, np.nextafter(times, np.inf).tolist(), chosen)
 
 
 def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any]:
@@ -77,9 +93,11 @@ def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any
     }
 
 
-def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limit: int) -> dict[str, Any]:
+def _measures(
+    outcome: Survival, predictor: Vector, request: AssessRequest, limit: int, events: Vector
+) -> dict[str, Any]:
     check_levels(predictor, limit)
-    times = times_of(outcome, request.times, limit)
+    times = times_of(outcome, request.times, limit, events)
     try:
         curves = [Curve(*one) for one in steps_of(request.model)]
     except ValueError:
@@ -129,10 +147,10 @@ def _calibrations(outcome: Survival, predicted: Vector, times: Vector, groups: i
     return calibrations
 
 
-def times_of(outcome: Survival, wanted: list[float] | None, limit: int) -> Vector:
-    """Return the times asked for, or quantiles 10 % to 90 % of the event times, with enough events between them (`guards`)."""
+def times_of(outcome: Survival, wanted: list[float] | None, limit: int, events: Vector | None = None) -> Vector:
+    """Return the times asked for, or quantiles 10 % to 90 % of the times of `events`, with enough events between them (`guards`)."""
     if wanted is None:
-        return own_times(outcome, limit)
+        return own_times(outcome, limit, events)
     times = np.array(wanted, dtype=np.float64)
     check_times(outcome, times, limit)
     return times

@@ -40,6 +40,7 @@ from ..messages.folds import (
 from ..messages.scoring import AssessReply
 from ..messages.setup import Outcome
 from ..shares.sorting import OutcomeHolder
+from .assessing import note_times
 from .columns import Survival
 from .judging import judged
 from .outcome import describe
@@ -198,4 +199,5 @@ def partial_judge(station: Station, request: JudgeRequest) -> AssessReply:
     predictor = received(station, request.predictors, len(fold), "held out")
     outcome = Survival(kept["time"], kept["event"], kept["stratum"], [str(name) for name in kept["names"]])
     values = judged(outcome, predictor, fold, request, max(station.policy.minimum_count, 1))
+    note_times(station, str(kept["column"]), values["times"], request.times is not None)
     return AssessReply(station.exact(values, "verticox: a cross-validation", queries=0, summed=False))

@@ -1,6 +1,6 @@
 """Questions that a station refuses because the answer would be about few records, whoever chose coefficients, times or columns.
 
-The coefficients, times and groups of an assessment are the caller's. Four rules keep the answer from being that of one record:
+The coefficients, times and groups of an assessment, and how a fit treats ties, are the caller's. Six rules keep the answer from being that of one record:
 
 - **dominance** (`check_effect`, for answers that are sums over risk sets): no record has more than 1 / max(minimum_count, root of the
   records) of the sum of the relative risks, nor more than 1.5 / minimum_count of the weighted sum of squares of the predictor, which is the
@@ -9,6 +9,9 @@ The coefficients, times and groups of an assessment are the caller's. Four rules
   the sum of exp(predictor), or of exp(-predictor), and records whose predictors are far from all others' come in groups of
   `minimum_count` or more. So no choice of coefficients makes a threshold that parts few records from the rest;
 - **survival** (`check_survival`, for the same answers): in no stratum is predicted survival next to nothing for all records but few, whatever the baseline;
+- **ties** (`check_ties`): no event, or at least `minimum_count`, is tied, where tied events are treated as Efron does: a fit with Breslow's differs from it by
+  these alone;
+- **trend** (`check_trend`): no few events carry the function of time of the check of proportional hazards, which would be of their features alone;
 - **times** (`check_times`): between successive times, before the first and after the last, lie at least `minimum_count` events, and
   either no censored record or as many.
 
@@ -26,7 +29,7 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import ThresholdError
 
-from ..cox.narrow import vanishes
+from ..cox.narrow import few, vanishes
 from ..cox.survival import prediction_groups, told_moments
 from .columns import Survival
 from .sums import RESOLUTION
@@ -43,6 +46,14 @@ CLOSE_TIMES = (
     "times: fewer events or censored records than this node reveals lie between two of them, before the first or after the last; "
     "give fewer times, or leave them out"
 )
+
+NEARLY_ALL = 0.98
+"""Of a sum, as of the columns of a scalar product."""
+FEW_TIMES = (
+    "time_transform: few events are far in time from all others, so that the check of proportional hazards would tell of these; "
+    "ask with 'rank' or 'km', or null"
+)
+FEW_TIED = "ties: fewer events are tied than this node reveals, and Efron's treatment would tell of these; ask with ties='breslow'"
 
 
 def check_effect(predictor: Vector, limit: int) -> None:
@@ -119,6 +130,42 @@ def _enough(counts: npt.NDArray[np.intp], limit: int, none: bool) -> npt.NDArray
     return np.asarray((counts >= limit) | (none & (counts == 0)))
 
 
+def check_trend(trend: Vector, event: npt.NDArray[np.int_], limit: int) -> None:
+    """Refuse a function of time that is nearly all of few events, far in time from all others.
+
+    Parameters
+    ----------
+    trend : ndarray of float, (records,)
+        With mean 0 over the events.
+    event : ndarray of int, (records,)
+        1 for an event.
+    limit : int
+        `minimum_count` of the node.
+
+    Raises
+    ------
+    ThresholdError
+        If fewer than `limit` events have nearly all of its sum of squares.
+    """
+    squares = np.sort(trend[event == 1] ** 2)[::-1]
+    if squares[max(limit, 1) - 1 :].sum() < (1.0 - NEARLY_ALL) * squares.sum():
+        raise ThresholdError(FEW_TIMES)
+
+
+def check_ties(outcome: Survival, limit: int) -> None:
+    """Refuse Efron's treatment of ties where few events are tied: less a fit with Breslow's it would tell the features of these.
+
+    Raises
+    ------
+    ThresholdError
+        If fewer than `limit` events are tied, within their strata, but some.
+    """
+    when = np.column_stack([outcome.stratum, outcome.time])[outcome.event == 1]
+    sizes = np.unique(when, axis=0, return_counts=True)[1]
+    if few(sizes[sizes > 1].sum(), limit):
+        raise ThresholdError(FEW_TIED)
+
+
 def check_times(outcome: Survival, times: Vector, limit: int) -> None:
     """Refuse times that lie too close for the node; see the module's text.
 
@@ -141,8 +188,10 @@ def _apart(outcome: Survival, times: Vector, limit: int) -> bool:
     return bool(inside and events[-1] + censored[-1] >= limit)
 
 
-def own_times(outcome: Survival, limit: int) -> Vector:
+def own_times(outcome: Survival, limit: int, events: Vector | None = None) -> Vector:
     """Return those quantiles (10 % to 90 %) of the event times that lie far enough apart for the node, (times,).
+
+    Quantiles are those of the times of some `events`, (events,), or of those of the outcome.
 
     Raises
     ------
@@ -150,7 +199,8 @@ def own_times(outcome: Survival, limit: int) -> Vector:
         If there are not two of them.
     """
     kept: list[float] = []
-    for time in np.unique(np.quantile(outcome.time[outcome.event == 1], np.linspace(0.1, 0.9, 9))):
+    told = outcome.time[outcome.event == 1] if events is None else events
+    for time in np.unique(np.quantile(told, np.linspace(0.1, 0.9, 9))):
         if _apart(outcome, np.array([*kept, time]), limit):
             kept.append(float(time))
     if len(kept) < 2:
@@ -163,9 +213,10 @@ def own_times(outcome: Survival, limit: int) -> Vector:
 def most_groups(outcome: Survival, survival: Vector, moment: float, groups: int, limit: int) -> int:
     """Return the largest number of groups, at most `groups`, in each of which enough records had an event before, or lived beyond, a moment.
 
-    Enough is `limit`, or none. 0 where even all records together are too few. The groups are those of `survival.prediction_groups`.
+    Numbers are powers of two, halves of halves: of two tasks' groups some are made of whole others, and none differ in few records. Enough is `limit`, or
+    none. 0 where even all records together are too few. The groups are those of `survival.prediction_groups`.
     """
-    for count in range(groups, 0, -1):
+    for count in (1 << power for power in reversed(range(groups.bit_length()))):
         parts = prediction_groups(survival, count, RESOLUTION)
         if min(map(len, parts)) >= limit and told_moments(*counted(outcome, parts, np.array([moment])), 0, limit):
             return count

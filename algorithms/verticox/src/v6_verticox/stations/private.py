@@ -47,8 +47,8 @@ BEFORE_COUNTING = ("features", "gather", "complete")
 BEFORE_JUDGING = ("features", "tally", "few")
 
 
-def enter(station: Station, request: EnterRequest) -> EnterReply:
-    """Answer `partial_enter`, of the whole job or of one fold."""
+def enter(station: Station, request: EnterRequest, judged: bool = False) -> EnterReply:
+    """Answer `partial_enter`, of the whole job or of one fold; where a model is `judged` no record may dominate the answer."""
     plan = request.plan
     if station.organization == plan.helper:
         inputs = inputs_of(plan, request.step, request.beside) if request.inputs else []
@@ -59,7 +59,7 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
         if entry.holder == holder.index:
             step = entry.name.step or 0
             coefficients = request.beside.get(step, request.coefficients)
-            if request.chosen and step:
+            if judged and step:
                 for effect in effects(holder, coefficients):
                     check_effect(effect, station.policy.minimum_count)
             sent[entry.name] = masked_entry(holder, entry.name, coefficients)
@@ -221,10 +221,12 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
 def partial_enter(station: Station, request: EnterRequest) -> EnterReply:
     """Send the private vector of a step, masked, to the outcome holder; the helper deals.
 
+    Coefficients of a job that the manifest calls an evaluation are the caller's, not a solver's: no record may dominate what is opened at them.
+
     **Reveals** to the outcome holder uniform vectors; to central and the helper nothing.
     **Assumes** what the module says.
     """
-    return enter(station, request)
+    return enter(station, request, judged=station.require_members().function == "evaluate")
 
 
 @partial

@@ -22,12 +22,15 @@ from ..messages.setup import Described, PrepareReply, PrepareRequest, Question
 from ..shares.complete import rounded_up, spread_out, without_gaps
 from .columns import Design, Matrix, Survival, design, survival
 from .formula import design_of_terms
+from .guards import check_ties, check_trend
 from .outcome import describe
 from .products import keep, parts_across, sides
 from .rewritten import check_cuts, check_rewritten
 from .truncation import checked_entries, doubled, truncated
 
 ANSWER = "verticox: sums over the records of a fit"
+OF_TIME = ("identity", "log")
+"""Functions in which one event can be far from all others; a rank is not."""
 LARGEST_WEIGHT = 2.0**6
 """Beside it, and its reciprocal, 14 of the 20 bits that the ring has for values are left for risks."""
 
@@ -131,6 +134,8 @@ def _outcome(
             raise DataProblem(f"{role} column '{name}' is not in the table with the outcome; check its name")
     complete = question.missing == "complete"
     outcome = survival(frame[present], question.time, question.event, question.strata, limit)
+    if question.ties == "efron" and not complete:
+        check_ties(outcome, limit)
     outcome = Survival(
         spread_out(outcome.time, present, outcome.time.min()),
         spread_out(outcome.event, present),
@@ -139,6 +144,8 @@ def _outcome(
         weights(frame, question.weights, limit, LARGEST_WEIGHT) if question.weights else None,
     )
     when = trend(outcome.time, outcome.event, question.time_transform)
+    if question.time_transform in OF_TIME and not complete:
+        check_trend(when, outcome.event, limit)
     if question.entry:
         outcome = truncated(outcome, checked_entries(frame, question.entry, outcome, limit))
         when = np.concatenate([when, np.zeros_like(when)])
@@ -150,6 +157,7 @@ def _outcome(
         trend=when,
         limit=np.array(limit if question.ties == "efron" or complete or question.robust else 0),
         names=np.array(outcome.strata_names, dtype=str),
+        column=np.array(question.time),
         weights=np.ones(len(outcome.time)) if outcome.weights is None else outcome.weights,
     )
     described = describe(outcome, limit, question.ties, complete, question.robust)
@@ -166,6 +174,7 @@ def rows_in_order(station: Station, question: Question, rows: int, order: list[P
         When fewer records are common than this node demands.
     """
     if question.id_column is None:
+        station.history.note_linked(np.arange(own_rows), own_rows)
         return np.arange(own_rows)
     workspace = Workspace(station, question.matching)
     workspace.receive(Delivery(question.matching, rows, [], order, None, [], []))

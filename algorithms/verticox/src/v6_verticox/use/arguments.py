@@ -63,7 +63,7 @@ class Evaluate(Promised, Judging):
     )
     groups: int = argument(
         whole(2, 100),
-        "Groups of predicted survival whose calibration is returned; equal predictions stay in one group, so there may be fewer.",
+        "Most groups of predicted survival whose calibration is returned: of linked records 2, 4, 8, ... of them; equal predictions stay in one group.",
         5,
         used_when=when("reveal", "predictors"),
     )

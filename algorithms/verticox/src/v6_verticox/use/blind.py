@@ -54,7 +54,6 @@ def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Cu
     scales = np.array(prepared.scales)
     target = _coefficients(model, prepared) * scales
     surface = FederatedSurface(Alone(federation), prepared, options.limit)
-    surface.chosen = True
     score, information = alone(walk(surface, target))
     offset, _ = mean_predictor(federation, prepared, target)
     shift = math.exp(offset - float(model["offset"]))

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import node_databases
 from ..errors import ThresholdError
-from . import readings, selections
+from . import linked, readings, selections
 from .cut_columns import in_numbers
 from .organizations import Answers, Members
 from .readings import Readings
@@ -32,24 +33,28 @@ TELLS_OF_FEW = (
 )
 
 REMEMBERS_NOTHING = (
-    "conditions, bins, domain, dictionary: this node has no folder database to remember its exact answers in, and without that two tasks whose ranges, "
+    "conditions, bins, times, domain, dictionary: this node has no folder database to remember its exact answers in, and without that two tasks whose ranges, "
     "borders or codes differ in one row would tell that row; ask with ==, with bins found in the data and values as they are, or give an epsilon, or ask the "
     "node administrator for a folder database (FEDBAYES_LEDGER) or about FEDBAYES_ALLOW_DIFFERENCES"
 )
 BY_VALUE = ("==", "missing")
 """Conditions whose groups of rows are the same in every task: those of one value."""
+LINKS_FEW = (
+    "organizations, id_column: with exact answers about the same columns that were given before over other linked records, this one would tell about fewer "
+    "records than this node demands; name the same organizations as before, give an epsilon, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
+)
 SETS_FEW_APART = (
-    "dictionary, domain, bins, conditions or id_column: with exact answers that were given before, what is missing, unknown, recoded, cut or asked for here "
-    "would set apart fewer rows than this node demands; ask as before, with borders of earlier tasks or far from them, give an epsilon, or ask the node "
+    "dictionary, domain, bins, times, conditions or id_column: with exact answers that were given before, what is missing, unknown, recoded, cut or asked for "
+    "here would set apart fewer rows than this node demands; ask as before, with borders of earlier tasks or far from them, give an epsilon, or ask the node "
     "administrator about FEDBAYES_ALLOW_DIFFERENCES"
 )
 FEW_BETWEEN = (
     "bins, dictionary: the task cuts one number at points between which this station has too few records, so that answers of this one task would tell of "
     "these; take one of the columns that are made of it, or points alike, or give an epsilon where the method takes one"
 )
-READ, COLUMNS, LEFT_OUT, BORDERS, TABLED = "readings", "columns", "left-out", "borders", "tabled"
-"""What is noted for the rounds of the job: how columns are read, which of the table they are, columns whose gaps leave rows out, where numbers are cut, and
-by which states columns are counted."""
+READ, COLUMNS, LEFT_OUT, BORDERS, TABLED, LINKED = "readings", "columns", "left-out", "borders", "tabled", "linked"
+"""What is noted for the rounds of the job: how columns are read, which of the table they are, columns whose gaps leave rows out, where numbers are cut,
+by which states columns are counted, and which rows are linked."""
 
 
 class History:
@@ -93,6 +98,11 @@ class History:
         read = {} if self._folder is None else self._source.reads([column], domain, (column,))
         if read:
             self._memory.note(LEFT_OUT, selections.words_of([(column, "missing", None)], read))
+
+    def note_linked(self, places: NDArray[np.integer], total: int) -> None:
+        """Note for the job which of this station's `total` rows are linked and count; `check` holds them against those of earlier answers."""
+        if self._folder is not None:
+            self._memory.note(LINKED, [linked.words_of(places, total), total])
 
     def note_borders(self, column: str, cuts: Sequence[float]) -> None:
         """Note for the rounds of the job at which points it cuts a column; `check` holds those of one number against one another.
@@ -190,6 +200,7 @@ class History:
             self._admit_rows(self._folder, words)
         self._check_table(self._folder)
         columns = sorted(set().union(*self._memory.noted(COLUMNS)))
+        self._check_linked(self._folder, columns)
         if members and not Answers(*self._place(self._folder)).admit(
             columns, members, self._policy.minimum_organizations
         ):
@@ -265,6 +276,16 @@ class History:
         if not Selections(*self._place(folder)).admit_table(states, self._policy.minimum_count, self._source.texts):
             raise ThresholdError(SETS_FEW_APART)
         self._memory.once(admitted, b"1")
+
+    def _check_linked(self, folder: Path, columns: Sequence[str]) -> None:
+        """Remember the linked rows that the job counts, or refuse if they differ in few from those of earlier answers about a column."""
+        for number, (words, total) in enumerate(self._memory.noted(LINKED)):
+            admitted = f"linked admitted|{number}|{hashlib.sha256(repr(columns).encode()).hexdigest()}"
+            if self._memory.read(admitted) is not None:
+                continue
+            if not linked.Linked(*self._place(folder)).admit(columns, words, total, self._policy.minimum_count):
+                raise ThresholdError(LINKS_FEW)
+            self._memory.once(admitted, b"1")
 
     def _admit_rows(self, folder: Path, words: str) -> None:
         if not Selections(*self._place(folder)).admit(words, self._policy.minimum_count, self._source.texts):

@@ -162,7 +162,7 @@ def words_of(conditions: Sequence[tuple[str, str, Any]], read: Mapping[str, str]
     return json.dumps(parts)
 
 
-def tells_of_few(answered: Sequence[Rows], new: Rows, minimum: int) -> bool:
+def tells_of_few(answered: Sequence[Rows], new: Rows, minimum: int, whole: bool = True) -> bool:
     """Return whether a combination of a count of `new` rows, of up to two `answered` ones and of all rows is about fewer than `minimum` rows.
 
     Parameters
@@ -173,6 +173,8 @@ def tells_of_few(answered: Sequence[Rows], new: Rows, minimum: int) -> bool:
         Of the one that is asked for.
     minimum : int
         Rows.
+    whole : bool
+        Whether the sum over all rows is known too.
 
     Notes
     -----
@@ -185,7 +187,7 @@ def tells_of_few(answered: Sequence[Rows], new: Rows, minimum: int) -> bool:
     inside, everywhere = _pairs(table[:, new]), _pairs(table)
     within, without = _places(inside, int(new.sum())), _places(everywhere - inside, int((~new).sum()))
     proper = ~np.eye(len(table), dtype=np.bool_)
-    for first, second, everything in itertools.product((-1, 0, 1), repeat=3):
+    for first, second, everything in itertools.product((-1, 0, 1), (-1, 0, 1), (-1, 0, 1) if whole else (0,)):
         derived = np.zeros_like(inside)
         for chosen, cells in ((1, within), (0, without)):
             for a, b in itertools.product((0, 1), repeat=2):

@@ -198,8 +198,13 @@ class Source:
         reading, entries = self._reading(domain, identifiers), self._dictionary.columns if self._dictionary else {}
         words = {}
         for name in set(columns).intersection(self.names):
-            rule, recodes = reading.rule(name), name in entries and name not in identifiers
-            words[name] = words_of(rule.missing, rule.listed, entries[name].recode if recodes else {})
+            recode: Mapping[str, Any] = {}
+            rule = reading.rule(name)
+            missing, listed = rule.missing - rule.listed, rule.listed
+            if name in entries and name not in identifiers and entries[name].recode:
+                recode = entries[name].recode
+                listed = entries[name].known((domain or {}).get(name), missing)
+            words[name] = words_of(missing, listed, recode)
         return words
 
     @property

@@ -49,7 +49,7 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     workspace = workspace_of(station, request.setup)
     asked_once(station, "stage 0", station.round_name, OPENED)
     encoder = Encoder(station, request.setup, request.wanted)
-    rows = workspace.own_rows(encoder.rows)
+    rows = workspace.submit_rows(encoder.rows)
     texts = encoder.identifiers()
     part = encoder.part([] if request.setup.union else request.wanted, 0, request.bits)
     if isinstance(workspace, Replica):

@@ -118,6 +118,7 @@ class Replica(Workspace):
         self.station.keep("sizes", **{str(party): np.array(size) for party, size in sizes.items()})
         for party, places in orders.items():
             self.station.keep(f"order-{party}", places=places)
+        self.note_linked()
         return MatchReply(self.station.public(rows), {}, {})
 
     # -- shares ----------------------------------------------------------------------------------------------------------

@@ -155,6 +155,7 @@ class Workspace:
             self._receive_corrections(delivery.corrections, delivery.factors[0].bits)
         if not self.is_helper and not self.setup.union and len(self.order_of(self.own)) != delivery.rows:
             raise MessageError("the number of common records is not that of the match; the job stops")
+        self.note_linked()
         for parcel in delivery.parcels:
             self._keep_content(parcel, self._unpack("openings", parcel), delivery)
 
@@ -186,6 +187,17 @@ class Workspace:
     def own_rows(self, total: int) -> Matrix:
         """Return this station's secret order of its own rows."""
         return alignment.shuffled(total, self.derived("row order"))
+
+    def submit_rows(self, total: int) -> Matrix:
+        """Return this station's secret order of its `total` own rows, which it submits for matching."""
+        self.station.keep("submitted rows", total=np.array(total))
+        return self.own_rows(total)
+
+    def note_linked(self) -> None:
+        """Note which own rows are common, for whatever leaves as an exact answer. Of a union all are."""
+        if not self.is_helper and not self.setup.union:
+            total = int(self.station.kept("submitted rows")["total"])
+            self.station.history.note_linked(self.common_order(total), total)
 
     def common_order(self, total: int) -> Matrix:
         """Return, of `total` own rows, that of each common record, int64 (records,); of a union, the place of each own row in it, (total,)."""

@@ -1,0 +1,201 @@
+"""Cox models of linked records: tasks that differ in one argument, columns that differ in one record, and times far from all others."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from one_process import OneProcess
+
+from fedbayes.federation.errors import ConvergenceError, DataProblem, ThresholdError
+from v6_verticox.cox.survival import censoring_curve
+
+ROWS, PAIR, AT = 200, (40, 90), 93.0
+FIT = {"time": "time", "event": "event", "features": ["x", "y", "z"], "id_column": "id"}
+
+
+def table() -> pd.DataFrame:
+    """Return records of whom two have an event at one time, and one an event at 93."""
+    draw = np.random.default_rng(2)
+    frame = pd.DataFrame({"id": [f"p{row:03d}" for row in range(ROWS)]})
+    for name in "xyz":
+        frame[name] = draw.integers(0, 2, ROWS)
+    frame["time"] = draw.permutation(np.arange(1, ROWS + 1)).astype(float)
+    frame["event"] = (draw.random(ROWS) < 0.8).astype(int)
+    frame.loc[(frame["time"] - AT).abs() < 4, "event"] = 1
+    frame.loc[list(PAIR), "event"] = 1
+    frame.loc[PAIR[0], "time"] = frame.loc[PAIR[1], "time"]
+    frame["more"] = frame["x"].where(draw.random(ROWS) > 0.1)
+    return frame
+
+
+PARTS = {"a": ["id", "x", "y", "more"], "b": ["id", "z"], "c": ["id", "time", "event"]}
+
+
+@pytest.fixture
+def federation(tmp_path):
+    """Nodes with folder databases, which let single records be predicted."""
+
+    def running(differ: bool = False, frame: Any = None) -> OneProcess:
+        parties = {}
+        for name, columns in PARTS.items():
+            (tmp_path / name).mkdir(exist_ok=True)
+            (table() if frame is None else frame)[columns].to_csv(tmp_path / f"{name}.csv", index=False)
+            parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
+        limits = {"ledger": "vault", "allow_differences": differ, "allow_predictions": True}
+        return OneProcess(parties, helpers=["helper"], policies=dict.fromkeys(parties, limits))
+
+    return running
+
+
+def coefficients(model: dict[str, Any]) -> np.ndarray[Any, Any]:
+    return np.array([one["coefficient"] for one in model["coefficients"]])
+
+
+@pytest.mark.parametrize("solver", ["private_newton", "bfgs"])
+def test_ties_of_few_events_are_not_told_by_how_they_are_treated(federation, solver):
+    with federation() as running:
+        assert running.run("verticox", "fit", {**FIT, "solver": solver}, "a")
+        with pytest.raises(ThresholdError, match="fewer events are tied than this node reveals"):
+            running.run("verticox", "fit", {**FIT, "solver": solver, "ties": "efron"}, "a")
+
+
+def test_ties_of_many_events_or_none_are_treated_as_asked(federation):
+    frame = table()
+    frame.loc[frame["time"] <= 10, "time"] = 10.0
+    frame.loc[frame["time"] <= 10, "event"] = 1
+    for one in (frame, table().assign(time=np.arange(ROWS) + 1.0)):
+        with federation(frame=one) as running:
+            assert running.run("verticox", "fit", {**FIT, "ties": "efron"})["model"]["coefficients"]
+
+
+def test_control_unchecked_two_treatments_tell_what_the_tied_pair_has(federation):
+    frame, names = table(), list("xyz")
+    with federation() as running, mock.patch("v6_verticox.stations.setup.check_ties"):
+        plain, efron = (
+            running.run("verticox", "fit", {**FIT, "ties": ties, "tolerance": 1e-9})["model"]
+            for ties in ("breslow", "efron")
+        )
+    score = np.linalg.solve(np.array(plain["covariance"]), coefficients(efron) - coefficients(plain))
+    risk = np.exp(frame[names].to_numpy() @ coefficients(plain))
+    at_risk = frame["time"] >= frame["time"][PAIR[0]]
+    total, pair = risk[at_risk].sum(), risk[list(PAIR)].mean()
+    mean = risk[at_risk] @ frame.loc[at_risk, names].to_numpy() / total
+    found = mean + score * (total - pair) / pair
+    truth = risk[list(PAIR)] @ frame.loc[list(PAIR), names].to_numpy() / (2 * pair)
+    assert found == pytest.approx(truth, abs=0.01)
+
+
+def scores(running: OneProcess, model: dict[str, Any], times: list[float] | None, **more: Any) -> list[float]:
+    asked = {"model": model, "id_column": "id", "times": times, **more}
+    found = running.run("verticox", "evaluate", asked)["metrics"]
+    return list(found.get("pooled", found)["brier_scores"])
+
+
+@pytest.mark.parametrize("more", [{}, {"folds": 2}], ids=["model", "folds"])
+def test_times_of_two_evaluations_that_one_event_lies_between(federation, more):
+    with federation() as running:
+        model = running.run("verticox", "fit", FIT)["model"]
+        assert scores(running, model, [AT - 1, 150.0], **more)
+        assert scores(running, model, [AT - 1, 150.0], **more), "the same again"
+        with pytest.raises(ThresholdError, match="times"):
+            scores(running, model, [AT, 150.0], **more)
+        assert scores(running, model, [60.0, 150.0], **more), "far from them"
+
+
+def test_default_times_and_chosen_ones_that_one_event_lies_between(federation):
+    with federation() as running:
+        model = running.run("verticox", "fit", FIT)["model"]
+        told = running.run("verticox", "evaluate", {"model": model, "id_column": "id"})["metrics"]["times"]
+        assert scores(running, model, [told[0], told[-1]])
+        with pytest.raises(ThresholdError, match="times"):
+            scores(running, model, [told[0], told[-1] + 1.0])
+        assert scores(running, model, None)
+
+
+def test_default_times_do_not_hang_on_gaps_of_features(federation):
+    """Else two honest models of other features would be judged at times that few events lie between."""
+    with federation() as running:
+        for features in (["x", "z"], ["more", "z"]):
+            model = running.run("verticox", "fit", {**FIT, "features": features, "missing": "complete"})["model"]
+            assert scores(running, model, None)
+
+
+def test_control_two_scores_tell_the_prediction_of_the_one_between(federation):
+    frame = table()
+    with federation(differ=True) as running:
+        model = running.run("verticox", "fit", FIT)["model"]
+        before, after = (scores(running, model, [time, 150.0])[0] for time in (AT - 1, AT))
+    times, hazards = model["baseline"]["time"], model["baseline"]["cumulative_hazard"]
+    steps = [hazards[np.searchsorted(times, time, side="right") - 1] for time in (AT - 1, AT)]
+    assert steps[0] == steps[1], "no step of the model lies between"
+    uncensored = float(censoring_curve(frame["time"].to_numpy(), frame["event"].to_numpy()).at(np.array([AT]))[0])
+    survived = ((after - before) * ROWS * uncensored + 1.0) / 2.0
+    found = np.log(-np.log(survived) / steps[0]) + model["offset"]
+    row = int(frame.index[frame["time"] == AT][0])
+    assert found == pytest.approx(frame.loc[row, list("xyz")].to_numpy(dtype=float) @ coefficients(model), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["0 and 1", "text", "number"])
+def test_two_columns_that_differ_in_one_record(federation, kind):
+    """Their coefficients are that record's: without an event they have no finite value."""
+    frame = table()
+    frame["more"] = frame["x"].where(frame.index != 17, 1 - frame["x"])
+    if kind == "text":
+        frame["x"], frame["more"] = (np.array(["no", "yes"])[frame[one]] for one in ("x", "more"))
+    if kind == "number":
+        frame["x"] = np.random.default_rng(3).normal(size=ROWS)
+        frame["more"] = frame["x"] + (frame.index == 17)
+    with federation(frame=frame) as running:
+        with pytest.raises(DataProblem, match="differ in fewer records than this node reveals"):
+            running.run("verticox", "fit", {**FIT, "features": ["x", "more", "z"]})
+        assert running.run("verticox", "fit", {**FIT, "features": ["x", "y", "z"]})
+
+
+def test_control_unchecked_two_columns_tell_whether_a_record_has_an_event(federation):
+    found = []
+    for event in (0, 1):
+        frame = table()
+        frame["more"] = frame["x"].where(frame.index != 17, 1 - frame["x"])
+        frame.loc[17, ["time", "event"]] = [60.5, event]
+        with federation(frame=frame) as running, mock.patch("v6_verticox.stations.setup.check_rewritten"):
+            asked = {**FIT, "features": ["x", "more", "z"]}
+            try:
+                found.append(bool(running.run("verticox", "fit", asked)))
+            except ConvergenceError:
+                found.append(False)
+    assert found == [False, True]
+
+
+def late(of: int, far: float = 20000.0) -> pd.DataFrame:
+    """Return records of which one has an event far beyond all others, with few observed as long: its x is as given."""
+    frame = table().drop(columns="more").assign(more=0)
+    rows = range(5, 12)
+    frame.loc[list(rows), "time"] = far + np.arange(7) / 10
+    frame.loc[list(rows), "event"] = [1, 0, 0, 0, 0, 0, 0]
+    frame.loc[list(rows), "x"] = [of, 0, 0, 0, 0, 0, 0]
+    return frame
+
+
+@pytest.mark.parametrize("transform", ["identity", "log"])
+def test_no_event_far_in_time_is_all_of_the_check_of_proportional_hazards(federation, transform):
+    with federation(frame=late(1, 20000.0 if transform == "identity" else 1e90)) as running:
+        with pytest.raises(ThresholdError, match="time_transform: few events are far in time"):
+            running.run("verticox", "fit", {**FIT, "time_transform": transform})
+        for other in ("rank", "km", None):
+            assert running.run("verticox", "fit", {**FIT, "time_transform": other})
+    with federation() as running:
+        assert running.run("verticox", "fit", {**FIT, "time_transform": transform})
+
+
+def test_control_unchecked_the_check_tells_what_that_event_has(federation):
+    """The residual of its x is that less the mean of the seven, of whom six are known."""
+    told = []
+    for value in (0, 1):
+        with federation(frame=late(value)) as running, mock.patch("v6_verticox.stations.setup.check_trend"):
+            fitted = running.run("verticox", "fit", {**FIT, "time_transform": "identity"})["model"]
+        told.append(fitted["proportional_hazards"]["features"][0]["statistic"])
+    assert told[1] > 4 * told[0]
