@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from fedbayes.bayes.variable import Variable
 from fedbayes.federation.vertical.coding import resolve
-from v6_bayesian_ensemble.ensemble import Ensemble, Member, check_classes
+from v6_bayesian_ensemble.ensemble import Ensemble, Member
 from v6_bayesian_ensemble.local import right_and_seen
-from v6_bayesian_ensemble.members import Codes, learned_alone, member_of, oracle_of
+from v6_bayesian_ensemble.members import Codes, check_classes, learned_alone, member_of, oracle_of
 from v6_bayesian_ensemble.model import Learning, learn_parts
 from v6_bayesian_ensemble.testing import balanced
 from v6_bayesian_ensemble.votes import by_score, scaled

@@ -176,6 +176,30 @@ def test_hybrid_records_are_scored_by_whoever_has_them(table, kit, tmp_path, hyb
     assert scores["auc"] > 0.85
 
 
+@pytest.mark.parametrize("vote", ["log_pool", "mean"])
+def test_hybrid_votes_in_one_place_are_those_of_who_has_the_record(table, kit, tmp_path, vote) -> None:
+    parts = [
+        table.iloc[:250][["id", "smoke", "age", "ill"]],
+        table.iloc[250:450][["id", "cough", "ill"]],
+        table.iloc[50:560][["id", "xray", "fever"]],
+    ]
+    domain = {"ill": {"categories": ["no", "yes"]}}
+    given = {"label": "ill", "id_column": "id", "split": "hybrid", "domain": domain, "vote": vote}
+    with OneProcess(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation:
+        fitted = federation.run(NAME, "fit", given)
+        asked = {"model": fitted["model"], "id_column": "id", "identify": "station2"}
+        content = federation.run(NAME, "classify", asked)["model"]
+    found = {name: row for name, row in zip(content["identifiers"], content["probabilities"], strict=True) if name}
+    held = table.copy()
+    for part, rows in zip(parts, (slice(0, 250), slice(250, 450), slice(50, 560)), strict=True):
+        for name in set(part) - {"id", "ill"}:
+            held[name] = table[name].where(held.index.isin(held.index[rows])).astype(object)
+    held = held.set_index("id").loc[list(found)]
+    expected = Ensemble.read(fitted).predict_log_proba({name: held[name] for name in held}, len(held))
+    assert len(found) == 510
+    assert np.array(list(found.values())) == pytest.approx(np.exp(expected), abs=2e-6)
+
+
 def test_published_scoring_counts_gaps_as_negatives() -> None:
     truth = np.array([0, 0, 1, 1, -1, -1])
     chances = np.array([0.1, 0.2, 0.8, 0.9, 0.15, 0.85])

@@ -204,3 +204,28 @@ def test_gaps_that_a_model_does_not_take_are_refused_by_name(fitted):
     for function in ("predict", "baseline", "evaluate"):
         with pytest.raises(DataProblem, match="has missing values; fill them in"):
             use(frame, function, {**model, "missing": "refuse"})
+
+
+def rarely_complete_late(seed):
+    frame = records(seed, share=0.0)
+    frame.loc[frame["time"] > frame["time"].median(), "dose"] = None
+    return frame
+
+
+def test_a_coarse_likelihood_at_zero_is_told():
+    frame = rarely_complete_late(0)
+    result = run(frame, TASK)
+    expected, _, _ = pooled(frame)
+    off = result["diagnostics"]["log_likelihood_error"]
+    model = result["model"]
+    assert abs(model["null_log_likelihood"] - expected.null_log_likelihood) <= off < 5.0
+    assert abs(model["log_likelihood"] - expected.log_likelihood) <= off
+    gain = expected.log_likelihood - expected.null_log_likelihood
+    assert model["likelihood_ratio_test"]["statistic"] == pytest.approx(2 * gain, rel=1e-5)
+    assert any("the log-likelihood, not its test" in text for text in result["warnings"])
+
+
+def test_a_likelihood_that_is_known_is_not_doubted():
+    result = run(records(1), TASK)
+    assert result["diagnostics"]["log_likelihood_error"] < 1e-2
+    assert not any("log-likelihood" in text for text in result["warnings"])

@@ -401,7 +401,8 @@ def compare_fit(
         close(f"lower of {name!r}", row["lower_95"], row["coefficient"] - half, 1e-6, 1e-6 * half)
         close(f"upper of {name!r}", row["upper_95"], row["coefficient"] + half, 1e-6, 1e-6 * half)
     exact = 1e-5 if model["missing"] == "complete" else 1e-9
-    close("log likelihood at zero", model["null_log_likelihood"], pooled.null, exact)
+    off = unsure if model["missing"] == "complete" else 0.0
+    close("log likelihood at zero", model["null_log_likelihood"], pooled.null, exact, off)
     close(
         "log likelihood",
         model["log_likelihood"],

@@ -132,6 +132,17 @@ class Member:
         except ValueError:
             return None
 
+    def has_value(self, label: str, columns: Mapping[str, Any], rows: int) -> npt.NDArray[np.bool_]:
+        """Return of which records there is a value that the network knows; of a group one that tells of the label, (rows,)."""
+        if self.network is None:
+            raise ArgumentError("a member stayed at its station; it cannot vote here")
+        told = set(self.columns)
+        if len(self.stations) > 1:
+            classifier = self.classifier(label)
+            told = set() if classifier is None else {name for group in classifier.groups for name in group}
+        codes = codes_of(self.network, self.cuts, {name: columns[name] for name in told if name in columns}, rows)
+        return np.asarray((codes >= 0).any(axis=1))
+
     def known(self, classes: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which of the ensemble's classes the member has seen."""
         return np.array([name in self.classes for name in classes], dtype=np.bool_)
@@ -257,7 +268,14 @@ class Ensemble:
 
         This is what the secure sum computes, in one place.
         """
-        return self.elect([self.posterior(member, columns, rows) for member in self.members])
+        present = [self.present(member, columns, rows) for member in self.members]
+        return self.elect([self.posterior(member, columns, rows) for member in self.members], present)
+
+    def present(self, member: Member, columns: Mapping[str, Any], rows: int) -> npt.NDArray[np.bool_]:
+        """Return the records on which a member votes, (rows,): a group on those of which it has a value, and so does a hybrid party, which lacks others."""
+        if self.split != "hybrid" and len(member.stations) == 1:
+            return np.ones(rows, dtype=np.bool_)
+        return member.has_value(self.label, columns, rows)
 
     def posterior(self, member: Member, columns: Mapping[str, Any], rows: int) -> Array:
         """Return a member's P(class | record) of records given by column, shape (rows, classes)."""
@@ -276,24 +294,3 @@ class Ensemble:
 def prediction_name(member: str) -> str:
     """Return the name of the column of a member's predictions; no column of a table can have it."""
     return factor_name("states", [f"~predicted:{member}"])
-
-
-def check_classes(members: Sequence[Member]) -> tuple[str, ...]:
-    """Return all classes of the members.
-
-    Raises
-    ------
-    ArgumentError
-        There is no member, or no class that all of them have seen, or fewer than two classes in all.
-    """
-    if not members:
-        raise ArgumentError("a vote needs at least one member; features must hold columns of at least one station")
-    common = set(members[0].classes).intersection(*(member.classes for member in members))
-    classes = list(dict.fromkeys(name for member in members for name in member.classes))
-    if not common:
-        raise ArgumentError(
-            "members have not a single class in common; check that label means the same at all stations, or choose other members"
-        )
-    if len(classes) < 2:
-        raise ArgumentError("label has fewer than two classes; nothing can be predicted")
-    return tuple(sorted(classes))

@@ -158,5 +158,6 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
         if entry.leader == station.organization:
             member = store.recalled(station, entry)
             ballot, weight = model.ballot(member, model.posterior(member, records, rows))
-            added, behind = added + ballot, behind + weight
+            here = model.present(member, records, rows)[:, None]
+            added, behind = added + ballot * here, behind + weight * here
     return VotesReply(station.mask(station.exact(votes.encode(added, behind), "predictions", queries=rows)), {}, None)

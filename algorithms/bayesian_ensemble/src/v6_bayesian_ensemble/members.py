@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes.tables import PooledTables
 from fedbayes.bayes.variable import Variable
+from fedbayes.federation.errors import ArgumentError
 
 from .ensemble import Member
 from .model import Learning, Part, learn_parts
@@ -58,3 +59,24 @@ def member_of(
     classes = tuple(state for state, count in seen if count > 0)
     cuts = {c: v.cuts for c, v in variables.items() if v.cuts is not None and c in network.states}
     return Member(name, dict(stations), network, cuts, classes, 1.0, part.rows)
+
+
+def check_classes(members: Sequence[Member]) -> tuple[str, ...]:
+    """Return all classes of the members.
+
+    Raises
+    ------
+    ArgumentError
+        There is no member, or no class that all of them have seen, or fewer than two classes in all.
+    """
+    if not members:
+        raise ArgumentError("a vote needs at least one member; features must hold columns of at least one station")
+    common = set(members[0].classes).intersection(*(member.classes for member in members))
+    classes = list(dict.fromkeys(name for member in members for name in member.classes))
+    if not common:
+        raise ArgumentError(
+            "members have not a single class in common; check that label means the same at all stations, or choose other members"
+        )
+    if len(classes) < 2:
+        raise ArgumentError("label has fewer than two classes; nothing can be predicted")
+    return tuple(sorted(classes))

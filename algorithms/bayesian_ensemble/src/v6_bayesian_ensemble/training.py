@@ -16,9 +16,9 @@ from fedbayes.federation.vertical.roles import check_helper_name
 from fedbayes.federation.vertical.states import check_cells
 
 from .arguments import Fit
-from .ensemble import Ensemble, Member, check_classes
+from .ensemble import Ensemble, Member
 from .groups import groups_of
-from .members import member_of
+from .members import check_classes, member_of
 from .messages import ColumnsReply, ColumnsRequest, MemberReply, MemberRequest
 from .model import Part, learn_parts
 from .testing import by_folds, by_other_rows

@@ -41,6 +41,8 @@ ACCURATE = 1e-6  # mean relative error of the reciprocals; larger where risks di
 LARGEST_ACCURATE = 11.0  # predictor of a record far away: where one had a risk of more than about e^10, fits were off by up to 1e-4 (README)
 KNOWN_LIKELIHOOD = 1e-3
 """Of the log-likelihood: half of the last digit that tables show of its test."""
+KNOWN_START = 0.1
+"""Of the log-likelihood at zero of complete records; mostly it is known far better than its bound."""
 
 
 @central
@@ -185,7 +187,7 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
         diagnostics={
             "steps": solution.steps,
             "solver": options.solver,
-            "log_likelihood_error": solution.gain_error,
+            "log_likelihood_error": solution.gain_error + surface.null_error,
         },
     )
 
@@ -204,6 +206,11 @@ def _warn_of_accuracy(
         remedy = "raise max_rounds" if short else "transform features with outliers (by their log or rank)"
         federation.warn(
             f"the log-likelihood and its test are accurate to about {solution.gain_error:.1g} only; {remedy}"
+        )
+    if surface.null_error > KNOWN_START:
+        federation.warn(
+            f"the log-likelihood, not its test, is only known to within {surface.null_error:.1g}, as records at risk late have gaps far more often than others; "
+            "compare models by likelihood_ratio_test, or leave features with such gaps out"
         )
 
 

@@ -55,6 +55,10 @@ class FederatedSurface:
     ----------
     null : float
         The log-likelihood at zero.
+    null, null_error : float
+        The log-likelihood at zero, and how far it may be off.
+    chosen : bool
+        Whether the coefficients are the caller's, which stations then check for dominance.
 
     Notes
     -----
@@ -71,6 +75,8 @@ class FederatedSurface:
         self.hazard: Vector = np.zeros(0)
         self.trend: Vector = np.zeros(0)
         self.null = prepared.outcome.log_likelihood
+        self.chosen = False
+        self.null, self.null_error = prepared.outcome.log_likelihood, 0.0
         self._layout = layout(prepared.plan)
         self._stages = Stages(federation, prepared.plan)
         self._source, self._version, self._step = START, 0, 0
@@ -121,7 +127,8 @@ class FederatedSurface:
             revealed = await self._stages.run(stages)
         here = self._gradient(revealed)
         levels = np.array([revealed[f"level|{key}"].item() for key in blends])
-        self.null = -revealed["expected level"].item() - integrated(levels)
+        gained, self.null_error = integrated(self._layout, levels, EXACT_START * self.events)
+        self.null = -revealed["expected level"].item() - gained
         for _ in range(MOST_REFINEMENTS):
             if abs(here.residual) <= EXACT_START * self.events:
                 break

@@ -4,7 +4,7 @@ Every share holder enters, like a column, which of its records have no gap. The 
 Then a record counts with c: its event indicator is c d, its relative risk has c among its factors (each station's is zero where it has a gap), and its
 columns, zero where there is a gap, do not matter. Tied events are rows of their own with Breslow's risk sets, since nobody knows how many of them are complete.
 The reciprocals at zero coefficients, which the outcome holder knows else, are refined from c d / (expected number of complete records at risk). The
-log-likelihood there is the integral of d log S0 from what is expected at risk to what is, by six more reciprocals.
+log-likelihood there is the integral of d log S0 from what is expected at risk to what is, by six more reciprocals (`cox/mixtures.py` says how far it may be off).
 
 **Reveals** to every share holder: how many records are complete, in each stratum, and the sums of its own columns over them; to the outcome holder
 besides: how many events. To central: seven sums over the events, of which the log-likelihood at zero is made; these two numbers, if the outcome holder's node
@@ -24,6 +24,7 @@ from fedbayes.mpc.shared_fixed import Engine
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, Wire
 
+from ..cox.mixtures import sum_of_logs
 from ..messages.names import Name
 from .layout import MOST_FACTORS, PRESENT, RECIPROCAL_BITS, Get, Layout, presence_name
 
@@ -106,9 +107,10 @@ def expected_level(engine: Engine, layout: Layout, events: Wire) -> Share:
     )
 
 
-def integrated(levels: Vector) -> float:
-    """Return the integral over t in [0, 1] of a function known at `NODES`."""
-    return float(WEIGHTS @ levels)
+def integrated(layout: Layout, levels: Vector, exact: float) -> tuple[float, float]:
+    """Return sum_j c_j d_j log(S0_j / m_j) of `level` at `NODES`, and how far it may be off; `exact`: how far the levels may be off."""
+    nodes, largest = np.round(NODES * 2.0**BLEND_BITS) / 2.0**BLEND_BITS, 1.0 / layout.complete
+    return sum_of_logs(levels, nodes, WEIGHTS, largest / max(layout.strata), largest, exact)
 
 
 def _plus(wire: Wire, known: Vector) -> Wire:

@@ -57,7 +57,7 @@ def with_texts(party: str, frame: Any) -> Any:
     Raises
     ------
     ArgumentError
-        Naming a column with bytes that are no such text.
+        Naming a column with bytes that are no such text, with text that has no UTF-8, or with lists or mappings.
     """
 
     def text(cell: Any) -> Any:
@@ -68,13 +68,22 @@ def with_texts(party: str, frame: Any) -> Any:
         column = frame[name]
         if column.dtype != object and column.dtype.name != "category":
             continue
-        if not any(isinstance(cell, bytes) for cell in column.unique()):
-            continue
         try:
-            changed[name] = column.astype(object).map(text)
+            cells = column.unique()
+            "".join(cell for cell in cells if isinstance(cell, str)).encode()
+            if any(isinstance(cell, bytes) for cell in cells):
+                changed[name] = column.astype(object).map(text)
         except UnicodeDecodeError:
             raise ArgumentError(
                 f"the frame of party '{party}' has bytes in column '{name[:60]}' that are no text in UTF-8; decode them"
+            ) from None
+        except UnicodeEncodeError:
+            raise ArgumentError(
+                f"the frame of party '{party}' has text in column '{name[:60]}' that UTF-8 does not have; correct it"
+            ) from None
+        except TypeError:
+            raise ArgumentError(
+                f"the frame of party '{party}' has lists or mappings in column '{name[:60]}'; give one value a cell, or leave the column out"
             ) from None
     return frame.assign(**changed) if changed else frame
 
