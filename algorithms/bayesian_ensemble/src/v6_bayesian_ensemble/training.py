@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
+from fedbayes.bayes.encoding import nearest
 from fedbayes.bayes.tables import Counts
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, DataProblem
@@ -121,8 +122,9 @@ def columns_of(federation: Federation, asked: Fit, parties: Parties) -> dict[int
     for name in [asked.label, *(asked.features or ())]:
         if name not in held:
             argument = "label" if name == asked.label else "features"
+            near = nearest(name, [other for other in (federation.dictionary or {}).get("columns", {}) if other != name])
             raise ArgumentError(
-                f"{argument}: column '{name}' is at no station that takes part, or may not be used there"
+                f"{argument}: column '{name}' is at no station that takes part, or may not be used there{near}"
             )
     return per_member
 
