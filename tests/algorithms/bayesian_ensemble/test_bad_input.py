@@ -169,6 +169,7 @@ def test_whole_records_warn_of_features_that_a_station_lacks(table, kit, tmp_pat
     assert named["warnings"] == [nowhere, without]
     assert every["warnings"] == [without]
     assert shared["warnings"] == []
+    assert shared["diagnostics"]["minimum_count"] is None  # of central; each station has its own
 
 
 def test_nodes_that_forbid_predictions_are_obeyed(table, kit, tmp_path) -> None:
