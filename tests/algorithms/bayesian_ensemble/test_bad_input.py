@@ -149,6 +149,29 @@ def test_a_label_of_one_class_or_at_some_stations_only_is_refused(table, kit, tm
         federation.run(NAME, "fit", shared)
 
 
+@pytest.mark.parametrize("given", [{"label": "il"}, {"label": "ill", "features": ["smoke", "caugh"]}])
+def test_a_column_at_no_station_is_answered_with_the_nearest_of_the_dictionary(federation, given) -> None:
+    columns = {name: {"type": "category", "categories": ["no", "yes"]} for name in ("ill", "smoke", "cough")}
+    near = "ill" if given["label"] == "il" else "cough"
+    with pytest.raises(ArgumentError, match=rf"is at no station .*\(did you mean '{near}'\?\)"):
+        federation.run(NAME, "fit", {**given, "id_column": "id", "dictionary": {"columns": columns}})
+
+
+def test_whole_records_warn_of_features_that_a_station_lacks(table, kit, tmp_path) -> None:
+    parts = [table.iloc[:200], table.iloc[200:400], table.iloc[400:].drop(columns=["xray", "fever"])]
+    without = "features: station2 lacks 'xray', 'fever', so its member votes without"
+    with OneProcess(parties=kit.written(parts, tmp_path), policies=kit.limits) as federation:
+        given = {"label": "ill", "split": "horizontal", "structure": "naive"}
+        named = federation.run(NAME, "fit", {**given, "features": ["smoke", "xray", "fever", "caugh"]})
+        every = federation.run(NAME, "fit", given)
+        shared = federation.run(NAME, "fit", {**given, "features": ["smoke", "cough"]})
+    nowhere = "features: no station has 'caugh', so no member uses it; check how it is written"
+    assert named["warnings"] == [nowhere, without]
+    assert every["warnings"] == [without]
+    assert shared["warnings"] == []
+    assert shared["diagnostics"]["minimum_count"] is None  # of central; each station has its own
+
+
 def test_nodes_that_forbid_predictions_are_obeyed(table, kit, tmp_path) -> None:
     policies = {"*": {**kit.limits["*"], "allow_predictions": False}}
     parties = kit.vertical(table, tmp_path)

@@ -185,3 +185,27 @@ def test_events_are_numbers_truth_values_or_the_texts_of_a_dictionary_category()
         np.testing.assert_array_equal(again, (times, events))
     with pytest.raises(DataProblem, match="give 1 for an event"):
         checked(frame.assign(event=np.where(frame["event"], "1", "2")), "time", "event")
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([1, 2], ["1", "2"]),
+        ([1.0, 2.0], ["1", "2"]),
+        ([False, True], ["false", "true"]),
+        (["south", " north "], ["north", "south"]),
+        (["1.0", "2"], ["1", "2"]),
+    ],
+    ids=str,
+)
+def test_a_stratum_has_one_name_however_its_file_was_read(values, names):
+    frame = pd.DataFrame({"time": np.arange(1.0, 21.0), "event": [1] * 20, "site": values * 10})
+    outcome = survival(frame, "time", "event", "site", 5)
+    assert outcome.strata_names == names
+    assert sorted(np.bincount(outcome.stratum)) == [10, 10]
+
+
+def test_a_stratum_of_blanks_is_a_missing_one():
+    frame = pd.DataFrame({"time": np.arange(1.0, 21.0), "event": [1] * 20, "site": [" ", "a"] * 10})
+    with pytest.raises(DataProblem, match="'site' has missing values"):
+        survival(frame, "time", "event", "site", 5)

@@ -66,6 +66,16 @@ def test_planned_noise_is_that_of_the_fit_whatever_relation_unit_and_placement(a
     assert planned == pytest.approx(result["model"]["features"]["x"]["noise"], rel=1e-6)
 
 
+def test_a_column_that_is_written_nearly_as_one_of_the_dictionary_is_pointed_out():
+    study = {"columns": {"id": {"type": "identifier"}, "sex": {"type": "category", "categories": ["f", "m"]}}}
+    asked = {"columns": ["sx", "elsewhere"], "dictionary": study, "id_column": "id"}
+    told = plan(Job("scalar_product", "contingency", asked), Setting())
+    assert told["warnings"] == ["column 'sx' is not in the dictionary (did you mean 'sex'?)"]
+    assert (
+        plan(Job("scalar_product", "contingency", {**asked, "columns": ["sex", "else"]}), Setting())["warnings"] == []
+    )
+
+
 def test_without_noise_none_is_planned():
     exact = Job("dp_naive_bayes", "fit", {**FIT.arguments, "noise": "none"})
     assert plan(exact, Setting())["noise"] is None

@@ -8,6 +8,7 @@ import pytest
 
 from fedbayes.client import weighted
 from fedbayes.client.figures.style import along, new_figure
+from fedbayes.client.kinds import ConversionError
 from fedbayes.client.pages.report import render
 from fedbayes.client.result import Result
 from fedbayes.client.text.description import holds
@@ -92,6 +93,23 @@ def test_a_weighted_model_is_a_table_of_its_values():
     assert found["age"] == pytest.approx(abs(low - high) * np.sqrt(0.45 * 0.55))
     assert "moves the odds" in render({"model": WEIGHTED, "privacy": {}}, "title")
     assert Result({"model": {**WEIGHTED, "structure": "a1de"}}).to_frame().index.name == "name"
+
+
+def test_weighted_models_and_ensembles_are_drawn():
+    (axes,) = Result({"model": WEIGHTED}).plot().axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == list(weighted.effects(WEIGHTED))
+    with pytest.raises(ConversionError, match="A1DE"):
+        Result({"model": {**WEIGHTED, "structure": "a1de"}}).plot()
+    nodes = {"ill": {"states": ["no", "yes"]}, "sex": {"states": ["f", "m"]}}
+    tables = {"ill": {"parents": [], "probabilities": [0.5, 0.5]}, "sex": {"parents": [], "probabilities": [0.5, 0.5]}}
+    network = {"nodes": nodes, "edges": [["ill", "sex"]], "tables": tables}
+    members = [{"name": "north", "network": network}, {"name": "south", "network": {**network, "edges": []}}]
+    drawn = Result({"model": {"label": "ill", "members": members}}).plot().axes
+    assert [axes.get_title(loc="left") for axes in drawn] == ["north", "south"]
+    assert [len(axes.patches) for axes in drawn] == [1, 0]
+    secret = [{"name": "north", "network": None}]
+    with pytest.raises(ConversionError, match="stay at their stations"):
+        Result({"model": {"label": "ill", "members": secret}}).plot()
 
 
 def test_an_answer_is_printed_once(command, tmp_path):

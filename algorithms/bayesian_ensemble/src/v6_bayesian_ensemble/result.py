@@ -44,8 +44,8 @@ def fitted(federation: Federation, asked: Fit, trained: Trained) -> dict[str, An
         privacy=results.not_private(STAYED if model.secret else EXACT, reveals),
         diagnostics={
             "records": trained.records,
-            "batches": trained.batches,
-            "minimum_count": trained.minimum_count,
+            "batches": trained.batches if trained.tables is not None else None,
+            "minimum_count": trained.minimum_count if trained.tables is not None else None,
             "members": [
                 {"name": m.name, "columns": len(m.columns), "rows": m.rows, "weight": m.weight} for m in model.members
             ],

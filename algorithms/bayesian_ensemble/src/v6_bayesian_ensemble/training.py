@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
+from fedbayes.bayes.encoding import nearest
 from fedbayes.bayes.tables import Counts
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, DataProblem
@@ -26,6 +27,9 @@ from .votes import scaled
 
 MOST_PAIRS = 500
 """Of columns that are opened before the search asks: those of 32 columns; of more most would never be asked for."""
+
+MOST_NAMED = 5
+"""Features that a warning names."""
 
 
 @dataclass
@@ -47,6 +51,7 @@ def train(federation: Federation, asked: Fit) -> Trained:
         check_helper_name(federation, asked.helper)
         parties = federation.open_channel(asked.organizations, _preflight(asked))
         own = local_members(federation, asked, parties.stations, asked.features, last=asked.weights != "score")
+        _warn_of_lacking(federation, asked, own)
         trained = _finished(asked, own, Trained(_empty(asked), {}))
         if asked.weights == "score":
             trained.ensemble = by_other_rows(federation, trained.ensemble, parties.stations)
@@ -117,8 +122,9 @@ def columns_of(federation: Federation, asked: Fit, parties: Parties) -> dict[int
     for name in [asked.label, *(asked.features or ())]:
         if name not in held:
             argument = "label" if name == asked.label else "features"
+            near = nearest(name, [other for other in (federation.dictionary or {}).get("columns", {}) if other != name])
             raise ArgumentError(
-                f"{argument}: column '{name}' is at no station that takes part, or may not be used there"
+                f"{argument}: column '{name}' is at no station that takes part, or may not be used there{near}"
             )
     return per_member
 
@@ -154,6 +160,24 @@ def local_members(
         ]
     except (KeyError, TypeError, ValueError):
         raise DataProblem("a station's member is malformed; use one version of the algorithm everywhere") from None
+
+
+def _warn_of_lacking(federation: Federation, asked: Fit, members: Sequence[Member]) -> None:
+    """Warn of features that no station has, and of members whose station lacks one that is named, or that others have."""
+    held = dict.fromkeys(column for member in members for column in member.columns)
+    nowhere = [name for name in asked.features or () if name not in held]
+    if nowhere:
+        federation.warn(f"features: no station has {_quoted(nowhere)}, so no member uses it; check how it is written")
+    for member in members:
+        lacking = [name for name in asked.features or held if name in held and name not in member.columns]
+        if lacking:
+            federation.warn(f"features: {member.name} lacks {_quoted(lacking)}, so its member votes without")
+
+
+def _quoted(names: Sequence[str]) -> str:
+    """Return names for a sentence: the first few, and how many more."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(f"'{name[:60]}'" for name in names[:MOST_NAMED]) + more
 
 
 def secure_members(

@@ -27,6 +27,14 @@ MOST_BASIS, MOST_DEGREE = 30, 5  # of a spline: what data can tell apart
 _TOKEN = re.compile(r"\s*(?:(`[^`]+`)|([^\W\d]\w*)|([+:*()]))")
 _QUOTED = re.compile(r"""`([^`]+)`|"[^"]*"|'[^']*'""")  # what is in quotes stays
 _NAMED = re.compile(r"""("[^"]*"|'[^']*'|`[^`]*`)|\bQ\(\s*(?:"([^"`]+)"|'([^'`]+)')\s*\)""")  # Q, but not within quotes
+_INSTEAD = {
+    "Surv": "time and event are arguments",
+    "strata": "strata is an argument",
+    "cluster": "cluster is an argument",
+    "weights": "weights is an argument",
+    **dict.fromkeys(("poly", "ns", "cr", "cc", "s"), "curves are bs(column, df=...)"),
+}
+"""What there is for functions of other programs' formulae."""
 _SPLINE = ("df", "degree", "knots", "lower_bound", "upper_bound")
 
 
@@ -221,7 +229,8 @@ def _options(function: str, inside: str) -> tuple[str, dict[str, Any]]:
     """Return the column and the options of C or bs."""
     defaults = {"C": ("reference",), "bs": _SPLINE}.get(function)
     if defaults is None:
-        raise SchemaError(f"formula: there is no {function}(...); there are C, bs, I, {', '.join(FUNCTIONS)}")
+        instead = f"; {_INSTEAD[function]}" if function in _INSTEAD else ""
+        raise SchemaError(f"formula: there is no {function}(...); there are C, bs, I, {', '.join(FUNCTIONS)}{instead}")
     usage = f"formula: write {function}(column, {', '.join(f'{name}=...' for name in defaults)})"
     try:
         call = ast.parse(f"f({_quoted(inside)})", mode="eval").body

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
     policy = _policy(setting.limits or {})
     outlook = Outlook(setting.stations, policy)
     preflight = _ask(job, outlook)
-    domain = known_domain(job.arguments)
+    domain, misspelt = known_domain(job.arguments), _misspelt(job, preflight.columns)
     job = _filled(job)
     rehearsed = _rehearsed(job, domain, list(preflight.columns), setting) if setting.rehearsals else None
     rounds = rehearsed["rounds"] if rehearsed else rounds_of(job)
@@ -67,8 +67,18 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         "chosen": chosen_of(job),
         "rehearsal": rehearsed,
         "refusals": _refusals(policy, preflight, len(outlook.names)),
-        "warnings": outlook.warnings,
+        "warnings": [*outlook.warnings, *misspelt],
     }
+
+
+def _misspelt(job: Job, columns: Sequence[str]) -> list[str]:
+    """Return what to look at: columns that the dictionary does not list, though one that is written nearly so."""
+    from ..bayes.encoding import nearest
+
+    study = job.arguments.get("dictionary")
+    listed = list(study.get("columns", {})) if isinstance(study, Mapping) else []
+    near = {name: nearest(name, listed) for name in columns if name not in listed}
+    return [f"column '{name}' is not in the dictionary{meant}" for name, meant in near.items() if meant]
 
 
 def _rehearsed(job: Job, domain: Mapping[str, Any], columns: list[str], setting: Setting) -> dict[str, Any]:

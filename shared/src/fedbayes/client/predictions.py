@@ -12,7 +12,7 @@ from ..bayes.model_matrix import columns_at
 from ..bayes.term_reader import read_terms
 from ..bayes.variable import MISSING_STATE
 from .commands.exits import UsageProblem
-from .kinds import ENSEMBLE
+from .kinds import COX, ENSEMBLE
 from .networks import networks_of
 from .numerals import shortest
 from .view import view_of
@@ -49,9 +49,8 @@ def predict_table(
     """
     view = view_of(model)
     if label is not None and "label" not in view.takes:
-        raise UsageProblem(
-            "--label is for Bayesian networks and ensembles; this model predicts its own label: leave it out"
-        )
+        own = "has none" if view.kind == COX else "predicts its own label"
+        raise UsageProblem(f"--label is for Bayesian networks and ensembles; this model {own}: leave it out")
     if times is not None and "times" not in view.takes:
         raise UsageProblem("--times is for Cox models; leave it out")
     load = _declared(model.get("format")) if isinstance(model, Mapping) and view.kind != ENSEMBLE else None

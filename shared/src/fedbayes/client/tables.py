@@ -18,6 +18,7 @@ SEPARATORS = {";": "semicolons", "\t": "tabs"}
 """What a table may be separated by beside commas, in words."""
 FOREIGN = {"|": "bars"}
 """What it may not."""
+_OF_A_STATION = re.compile(r"this station's (Excel file|file|table)")
 CHUNK = 1 << 20  # bytes that are read at a time, 1 MiB
 _LINE = re.compile(r"line \d+")
 
@@ -120,9 +121,9 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
         raise UsageProblem(f"the table {path} must end in one of: {', '.join(KINDS)}")
     try:
         return read_file(path, KINDS[path.suffix.lower()], Reading(domain or {}, identifiers=tuple(identifiers)))
-    except DataProblem:
+    except DataProblem as problem:
         if path.suffix.lower() != ".csv":
-            raise
+            raise UsageProblem(_to_its_owner(str(problem), path)) from problem
         raise UsageProblem(
             f"a row of the table {path} has more fields than its line of names; put numbers with a decimal comma in quotation marks, "
             "or separate columns by semicolons, and end no line with a separator"
@@ -133,3 +134,8 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
         raise UsageProblem(
             f"the table {path} cannot be read ({type(problem).__name__}{position}); check its format"
         ) from None
+
+
+def _to_its_owner(text: str, path: Path) -> str:
+    """Return what a station says of its file as it is told to somebody who has the file: by its name, and nobody else is to be asked."""
+    return _OF_A_STATION.sub(f"the table {path}", text).replace("ask the node administrator to ", "")

@@ -95,6 +95,7 @@ VIEWS = (
         html="views.answers:weighted_pieces",
         text="text.model:weighted",
         frame="answer_tables:weighted",
+        figure="figures.model:weighted",
         conversions=("to_sklearn", "predict"),
     ),
     View(
@@ -115,6 +116,7 @@ VIEWS = (
         html="views.network:ensemble_pieces",
         text="text.model:ensemble",
         frame="answer_tables:ensemble",
+        figure="figures.model:ensemble",
         predict="predictions:by_ensemble",
         networks="networks:of_members",
         conversions=("to_sklearn", "predict"),

@@ -82,14 +82,21 @@ def limits_text(
     limits = [
         text
         for limit, text in (
-            (low, f"at least {low}"),
-            (above, f"greater than {above}"),
-            (high, f"at most {high}"),
-            (below, f"less than {below}"),
+            (low, f"at least {_limit(low)}"),
+            (above, f"greater than {_limit(above)}"),
+            (high, f"at most {_limit(high)}"),
+            (below, f"less than {_limit(below)}"),
         )
         if limit is not None
     ]
     return f", {' and '.join(limits)}" if limits else ""
+
+
+def _limit(value: float | None) -> str:
+    """Return a limit as people write it: no ``.0``, and millions with commas."""
+    if value is None or not float(value).is_integer():
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:.0f}"
 
 
 def _within(number: float, low: float | None, high: float | None, above: float | None, below: float | None) -> bool:

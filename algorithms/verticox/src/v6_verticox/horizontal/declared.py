@@ -25,7 +25,7 @@ def checked_times(times: Any, least: int) -> list[float] | None:
     if times is None:
         return None
     if not isinstance(times, list | tuple) or len(times) < least or len(times) > MOST_TIMES:
-        raise ArgumentError(f"times must be a list of {least} to {MOST_TIMES} increasing times")
+        raise ArgumentError(f"times must be a list of {least} to {MOST_TIMES} increasing times, such as [6, 12, 24]")
     numbers = [float(check_number(f"times[{index}]", value, low=0.0)) for index, value in enumerate(times)]
     if any(later <= earlier for earlier, later in pairwise(numbers)):
         raise ArgumentError("times must increase")

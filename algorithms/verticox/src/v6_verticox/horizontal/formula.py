@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
@@ -22,6 +23,14 @@ Factors = dict[str, Numbers | Codes]
 def entry_of(factor: Factor) -> str:
     """Return under which name the domain tells of a factor: its column, or the text of an expression."""
     return factor.name if factor.formula is not None else factor.columns[0]
+
+
+def check_expressions(terms: Terms, domain: Schema) -> None:
+    """Raise `SchemaError` for an expression, such as ``log(crp)``, of which the domain does not tell the bounds."""
+    for factor in terms.factors.values():
+        if factor.formula is not None and factor.name not in domain:
+            example = json.dumps({factor.name: {"bounds": ["low", "high"]}}).replace('"low", "high"', "low, high")
+            raise SchemaError(f"formula: give the bounds of '{factor.name}' in the domain, under its text: {example}")
 
 
 @dataclass(frozen=True)

@@ -232,11 +232,13 @@ def survival(frame: Any, time: str, event: str, strata: str | None, minimum_even
 
 
 def _strata(frame: Any, strata: str | None) -> tuple[npt.NDArray[np.int_], list[str]]:
+    """Return the stratum of every record, and the strata's names: canonical texts, so that 1 in one file is 1.0 in another."""
     if strata is None:
         return np.zeros(len(frame), dtype=np.int_), ["all"]
-    if frame[strata].isna().any():
+    texts = frame[strata].astype(object).map(canonical_text)
+    if texts.isna().any():
         raise DataProblem(f"strata column '{strata}' has missing values; fill them in")
-    labels, codes = np.unique(frame[strata].astype(str).to_numpy(dtype=str), return_inverse=True)
+    labels, codes = np.unique(texts.to_numpy(dtype=str), return_inverse=True)
     if len(labels) > MOST_CATEGORIES:
         raise DataProblem(f"strata column '{strata}' has too many strata; bin it")
     return codes.astype(np.int_), [str(label) for label in labels]

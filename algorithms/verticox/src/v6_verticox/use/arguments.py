@@ -24,6 +24,9 @@ class Judging(Dealt):
     by_columns: ClassVar[bool] = True
     """Whether the model must be one of columns of the same records."""
 
+    of_whole_records: ClassVar[str] = ""
+    """What to do instead with a model of whole records."""
+
     @classmethod
     def check_model(cls, function: str, model: Mapping[str, Any]) -> None:
         """Refuse a model of another method, or of another split."""
@@ -36,7 +39,7 @@ class Judging(Dealt):
         if cls.by_columns and model.get("split") == "horizontal":
             raise ArgumentError(
                 f"model: it is one of whole records (split='horizontal'), and {function} is for columns of the same records at several stations; "
-                "fedbayes predict applies it to a file, evaluate judges it"
+                f"{cls.of_whole_records}"
             )
 
 
@@ -122,6 +125,10 @@ class Predict(Judging):
     """Of `predict`; with `rows_aligned` the records come in the order of the stations' rows, else in an order that is random."""
 
     rounds_usually: ClassVar[int] = 5
+    of_whole_records: ClassVar[str] = (
+        "`fedbayes predict`, or .predict(frame) of the result, applies it to any file with its columns, by its own baseline and without a task; "
+        "evaluate judges it"
+    )
 
     model: dict[str, Any] = argument(MODEL, "What predicts.", rank=TARGET)
     times: list[float] | None = argument(
@@ -143,5 +150,8 @@ class Baseline(Judging):
     """Of `baseline`."""
 
     rounds_usually: ClassVar[int] = 5
+    of_whole_records: ClassVar[str] = (
+        "its own baseline is in the model (model.baseline, which `fedbayes show` prints); evaluate compares it with other records (calibration)"
+    )
 
     model: dict[str, Any] = argument(MODEL, "Whose baseline.", rank=TARGET)

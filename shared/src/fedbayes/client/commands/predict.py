@@ -40,7 +40,7 @@ def execute(
     """
     out = unless_stdout(out)
     if out is not None:
-        check_output("--out", out, replace=force)
+        check_output("--out", out, (".csv",) if out.suffix else (), replace=force)
     content = read_result(result)
     model = content.get("model")
     moments = _times(times)

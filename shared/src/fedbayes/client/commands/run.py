@@ -171,7 +171,7 @@ def _embedded(chosen: Options, job: Job, progress: Progress) -> Any:
         # Looked up only now, as the first imports the algorithm and the other reads whole tables.
         check_function(job.algorithm, job.function)
         if type(failure).__name__ == "DataProblem":
-            _check_tables(place)
+            _check_tables(place, str(failure))
         raise
 
 
@@ -182,12 +182,20 @@ def _tell_dialects(place: LocalPlace) -> None:
             tell_dialect(Path(databases[place.database]), limits.get("csv_separator"), limits.get("csv_decimal"))
 
 
-def _check_tables(place: LocalPlace) -> None:
-    """Raise `UsageProblem` for a CSV file that cannot be read: a station does not tell the line, its owner may know it."""
+def _check_tables(place: LocalPlace, said: str) -> None:
+    """Raise `UsageProblem` for a file that cannot be read: a station tells neither its name nor the line, its owner may know them.
+
+    Of an Excel or parquet file only what the station `said` itself: the task knows more of its columns than is known here.
+    """
     for files_of_party in place.parties.values():
         path = Path(files_of_party.get(place.database, ""))
-        if path.suffix.lower() == ".csv":
+        if path.suffix.lower() not in KINDS:
+            continue
+        try:
             read_table(path)
+        except UsageProblem as problem:
+            if path.suffix.lower() == ".csv" or str(problem.__cause__) in said:
+                raise
 
 
 def _on_server(chosen: Options, job: Job, progress: Progress) -> Any:

@@ -8,12 +8,13 @@
 
 from .cox import forest, survival_calibration, survival_curves, survival_panels
 from .naive_bayes import class_distributions, informative_features
-from .network import bayesian_network
+from .network import bayesian_network, bayesian_networks
 from .scores import calibration, confusion_matrix, named_bars, roc, score_bars, steps
 from .tables import column_bars, counts_heatmap, round_costs
 
 __all__ = [
     "bayesian_network",
+    "bayesian_networks",
     "calibration",
     "class_distributions",
     "column_bars",

@@ -8,7 +8,10 @@ from typing import Any
 
 from .. import figures
 from ..answer_tables import gains
+from ..kinds import ConversionError
+from ..networks import networks_of
 from ..text.counts import read_counts
+from ..weighted import effects
 
 
 def naive_bayes(result: Mapping[str, Any], **options: Any) -> Any:
@@ -16,9 +19,41 @@ def naive_bayes(result: Mapping[str, Any], **options: Any) -> Any:
     return figures.class_distributions(result["model"], **options)
 
 
+def weighted(result: Mapping[str, Any], **_: Any) -> Any:
+    """Return how much each feature moves the odds of a class.
+
+    Raises
+    ------
+    ConversionError
+        If the model has no table of values by class.
+    """
+    strongest = effects(result["model"])
+    if not strongest:
+        raise ConversionError(
+            "there is no figure of a weighted model without a table of values (A1DE, or numbers as normal laws); it has summary(), to_frame(), report()"
+        )
+    return figures.named_bars(strongest, "standard deviation (log odds)")
+
+
 def network(result: Mapping[str, Any], **options: Any) -> Any:
     """Return the graph."""
     return figures.bayesian_network(result["model"], **options)
+
+
+def ensemble(result: Mapping[str, Any], **_: Any) -> Any:
+    """Return the graphs of the members that are told.
+
+    Raises
+    ------
+    ConversionError
+        If all members are secret.
+    """
+    told = networks_of(result["model"])
+    if not told:
+        raise ConversionError(
+            "there is no figure of an ensemble whose networks stay at their stations; it has summary(), save(), report()"
+        )
+    return figures.bayesian_networks(told, result["model"].get("label"))
 
 
 def cox(result: Mapping[str, Any], **options: Any) -> Any:

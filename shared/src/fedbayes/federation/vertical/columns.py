@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
+from ...bayes.encoding import nearest
 from ..errors import ArgumentError
 from ..rounds import Federation
 from .engine import Engine, at_two_stations
@@ -23,10 +24,12 @@ def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> di
         If one is at no station, or at two (unless records are united).
     """
     owners: dict[str, tuple[int, ...]] = {}
+    listed = (federation.dictionary or {}).get("columns", {})
     for column in columns:
         holders = tuple(member for member, reply in engine.replies.items() if column in reply.columns.value)
         if not holders:
-            raise ArgumentError(f"column '{column}' is at no station that takes part, or may not be used there")
+            near = nearest(column, [name for name in listed if name != column])
+            raise ArgumentError(f"column '{column}' is at no station that takes part, or may not be used there{near}")
         if len(holders) > 1 and not engine.setup.union:
             raise at_two_stations(federation, column, holders)
         owners[column] = holders

@@ -1,0 +1,47 @@
+"""Excel files on this machine: what is wrong with one is told with its name, to whom it belongs."""
+
+import pandas as pd
+from openpyxl import Workbook
+
+
+def hidden_first(path):
+    """Write a workbook whose first sheet is hidden."""
+    book = Workbook()
+    book.active.append(["x"])
+    book.active.sheet_state = "hidden"
+    book.create_sheet("table").append(["x"])
+    book.save(path)
+
+
+def run_with(file, parties, *more):
+    return (
+        "run",
+        "client_toy",
+        "fit",
+        *parties[:4],
+        "--party",
+        f"c={file}",
+        "--arg",
+        "column=x",
+        *more,
+        "--out",
+        "r.json",
+    )
+
+
+def test_what_a_station_says_of_an_excel_file_is_told_to_its_owner_by_its_name(command, parties, tmp_path):
+    hidden_first(tmp_path / "h.xlsx")
+    remedy = "the first sheet of the table h.xlsx is hidden; put the sheet of the table first, or name it in the task"
+    for words in (("domain", "draft", "h.xlsx"), run_with("h.xlsx", parties)):
+        code, _, err = command(*words)
+        assert code == 2
+        assert err.strip().splitlines()[-1] == f"error: {remedy}"
+
+
+def test_a_file_is_not_blamed_for_another_problem(command, parties, tmp_path):
+    pd.DataFrame({"x": range(20), "code": [2.0**60] * 20}).to_excel(tmp_path / "long.xlsx", index=False)
+    (tmp_path / "d.yaml").write_text("columns:\n  code: {type: number, bounds: [0, 1.0e+30]}\n")
+    code, _, err = command(*run_with("long.xlsx", parties, "--policy", "c:minimum_rows=50", "--dictionary", "d.yaml"))
+    assert code != 0
+    assert "rows" in err.splitlines()[-1]
+    assert "2^53" not in err
