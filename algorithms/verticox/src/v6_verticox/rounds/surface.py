@@ -53,12 +53,8 @@ class FederatedSurface:
 
     Attributes
     ----------
-    null : float
-        The log-likelihood at zero.
     null, null_error : float
         The log-likelihood at zero, and how far it may be off.
-    chosen : bool
-        Whether the coefficients are the caller's, which stations then check for dominance.
 
     Notes
     -----
@@ -74,8 +70,6 @@ class FederatedSurface:
         self.edge_rows = list(prepared.outcome.edge_rows)
         self.hazard: Vector = np.zeros(0)
         self.trend: Vector = np.zeros(0)
-        self.null = prepared.outcome.log_likelihood
-        self.chosen = False
         self.null, self.null_error = prepared.outcome.log_likelihood, 0.0
         self._layout = layout(prepared.plan)
         self._stages = Stages(federation, prepared.plan)

@@ -100,7 +100,7 @@ class Judged(Message):
     def predictors(self, columns: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return the linear predictors of design columns in units of half of their bounds' width, against a record at the mean."""
         middle, half = np.array(self.question.spans).T
-        return product(columns, self.coefficients * half) + (self.coefficients @ middle - self.offset)
+        return np.asarray(product(columns, self.coefficients * half) + (self.coefficients @ middle - self.offset))
 
 
 @dataclass(frozen=True, slots=True)
