@@ -134,10 +134,10 @@ class Replay:
         return shares
 
     def _answer(self, answer: Any) -> Any:
-        def wrapped(function: Any, visit: Any, mock_data: Any) -> Any:
+        def wrapped(function: Any, kind: Any, visit: Any, mock_data: Any) -> Any:
             self._visit, self._draws, self._number = (function.__name__, visit.run.organization), [], 0
             self._rounds[self._visit] += 1
-            return answer(function, visit, mock_data)
+            return answer(function, kind, visit, mock_data)
 
         return wrapped
 

@@ -75,9 +75,9 @@ def recording() -> Iterator[list[Entry]]:
     asked: list[tuple[str, Any]] = []
     answer, check = decorators._answer, gate.Gate.check
 
-    def noted(function: Any, visit: Any, mock_data: Any) -> Any:
+    def noted(function: Any, kind: Any, visit: Any, mock_data: Any) -> Any:
         asked.append((function.__name__, visit))
-        return answer(function, visit, mock_data)
+        return answer(function, kind, visit, mock_data)
 
     def passed(self: Any, reply: Any) -> None:
         check(self, reply)
