@@ -119,6 +119,18 @@ def test_save_and_load_give_the_same_and_nothing_is_overwritten(tmp_path):
     assert found.save(path, force=True) == path
 
 
+def test_from_python_wrong_files_and_tables_are_answered_with_the_remedy(tmp_path):
+    found = answer(NETWORK)
+    with pytest.raises(UsageProblem, match=r"save\(\): a result is JSON; name it r\.json"):
+        found.save(tmp_path / "r.csv")
+    assert found.save(tmp_path / "r").exists()
+    with pytest.raises(UsageProblem, match=r"dossier\(\): the file must end in one of: \.html"):
+        found.dossier(tmp_path / "r.pdf")
+    classifier = found.to_sklearn(next(iter(NETWORK["nodes"])))
+    with pytest.raises(UsageProblem, match="must be a pandas data frame"):
+        classifier.predict([[1, 2]])
+
+
 @pytest.mark.parametrize("text", ["", "[1]", "{}", '{"a": 1}', "{"])
 def test_load_says_what_holds_no_result(tmp_path, text):
     (tmp_path / "x.json").write_text(text)

@@ -187,6 +187,8 @@ def test_functions_that_are_not_there_fail(files):
             errors.ArgumentError, match="toy has no function 'no_such_function'; `fedbayes algorithms toy`"
         ):
             federation.run("toy", "no_such_function")
+        with pytest.raises(errors.ArgumentError, match=r"no function 'preflght' \(did you mean 'preflight'\?\)"):
+            federation.run("toy", "preflght")
         for name in ("fedbayes", "json", "no such"):
             with pytest.raises(errors.ArgumentError, match="is not installed"):
                 federation.run(name, "fit")

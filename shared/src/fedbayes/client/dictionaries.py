@@ -65,7 +65,15 @@ def read_as_fitted(path: Path, content: Any, domain: Mapping[str, Any], identifi
 
 
 def frame_as_fitted(frame: Any, content: Any, domain: Mapping[str, Any]) -> Any:
-    """Return a pandas frame as `read_as_fitted` gives that of a file: codes of missing values are gaps, recodes and derived columns are there."""
+    """Return a pandas frame as `read_as_fitted` gives that of a file: codes of missing values are gaps, recodes and derived columns are there.
+
+    Raises
+    ------
+    UsageProblem
+        If it is no frame.
+    """
+    if not hasattr(frame, "columns") or not hasattr(frame, "iloc"):
+        raise UsageProblem("the table must be a pandas data frame with a column for every feature of the model")
     from ..bayes.missing import Reading
     from ..federation.tables.files import settled
 

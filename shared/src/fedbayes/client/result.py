@@ -204,10 +204,14 @@ class Result(dict[str, Any]):
         ------
         FileExistsError
             If the file is there and `force` is not given.
+        UsageProblem
+            If it ends otherwise than .json (a file without an ending is taken).
         """
         from .files import write_json
 
         target = Path(path)
+        if target.suffix not in ("", ".json"):
+            raise UsageProblem(f"save(): a result is JSON; name it {target.stem}.json")
         if target.exists() and not force:
             raise FileExistsError(f"{target} is there already; give another name, or force=True")
         write_json(target, dict(self))
@@ -239,7 +243,7 @@ class Result(dict[str, Any]):
         if path is not None:
             from .commands.dossier import write
 
-            write(content, self, Path(path))
+            write(content, self, Path(path), "dossier()")
         return content
 
     def _repr_html_(self) -> str:

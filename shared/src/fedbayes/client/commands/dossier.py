@@ -45,9 +45,9 @@ def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str], force: b
         print(f"dossier: {target}")
 
 
-def write(content: Mapping[str, Any], result: Mapping[str, Any], path: Path) -> None:
-    """Write one file of a dossier; `UsageProblem` if it cannot be."""
-    write_texts({_check(path): text_of(content, result, path)})
+def write(content: Mapping[str, Any], result: Mapping[str, Any], path: Path, option: str) -> None:
+    """Write one file of a dossier; `UsageProblem`, which begins with the `option`, if it cannot be."""
+    write_texts({check_output(option, path, ENDINGS): text_of(content, result, path)})
 
 
 def text_of(content: Mapping[str, Any], result: Mapping[str, Any], path: Path) -> str:
@@ -61,7 +61,3 @@ def text_of(content: Mapping[str, Any], result: Mapping[str, Any], path: Path) -
     federation = result.get("federation") or {}
     drawn = uri(federation, content["computation"]["function"]) if federation.get("per_round") else ""
     return render(content, heading_of(result), drawn)
-
-
-def _check(path: Path) -> Path:
-    return check_output("--out", path, ENDINGS)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 
 from vantage6.algorithm.tools.exceptions import AlgorithmError
 
+from ...bayes.encoding import nearest
 from ..errors import ArgumentError, PolicyError, from_log
+from ..installed import module_name
 from ..limit_kinds import FLAG
 from ..policy import KINDS, Policy
 
@@ -23,10 +26,15 @@ def failure_of(log: str, algorithm: str, function: str) -> AlgorithmError:
     """Return what to raise for a task that ended without a result, from the log of its container."""
     if f"Method '{function}' not found" in log:
         return ArgumentError(
-            f"{algorithm} has no function '{function[:60]}'; `fedbayes algorithms {algorithm}` lists those that it has"
+            f"{algorithm} has no function '{function[:60]}'{_nearest(algorithm, function)}; `fedbayes algorithms {algorithm}` lists those that it has"
         )
     failure = from_log(log)
     return RunFailed(_last_error(log)) if failure is None else with_remedy(failure)
+
+
+def _nearest(algorithm: str, function: str) -> str:
+    functions = getattr(import_module(module_name(algorithm)), "__all__", ())
+    return nearest(function, [name for name in functions if not name.startswith("partial_")])
 
 
 def with_remedy(error: AlgorithmError) -> AlgorithmError:
