@@ -209,8 +209,8 @@ def _warn_of_accuracy(
         )
     if surface.null_error > KNOWN_START:
         federation.warn(
-            f"the log-likelihood, not its test, is only known to within {surface.null_error:.1g}, as records at risk late have gaps far more often than others; "
-            "compare models by likelihood_ratio_test, or leave features with such gaps out"
+            f"the log-likelihood, not its test, is only known to within {surface.null_error:.1g}, as records at risk late have gaps far more often "
+            "than others; compare models by likelihood_ratio_test, or leave features with such gaps out"
         )
 
 
