@@ -143,3 +143,10 @@ def test_a_block_update_is_right_on_the_span_of_the_steps():
     np.testing.assert_allclose(updated @ moves, true @ moves, rtol=1e-8)
     assert np.all(np.linalg.eigvalsh(updated) > 0)
     np.testing.assert_allclose(block_update(np.eye(6), root, true @ root), true, rtol=1e-6, atol=1e-8)
+
+
+def test_products_that_rounding_lost_teach_nothing():
+    first = np.diag([1.0, 2.0, 3.0])
+    moves = np.array([[1e-24, 0.0], [2e-24, 1e-23], [0.0, 1e-23]])
+    np.testing.assert_array_equal(block_update(first, moves, np.zeros((3, 2))), first)
+    np.testing.assert_array_equal(block_update(first, 0.0 * moves, np.zeros((3, 2))), first)

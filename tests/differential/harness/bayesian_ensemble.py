@@ -305,6 +305,17 @@ def votes(model: Any, records: list[dict[str, Any]], seen: dict[str, list[Any]] 
     return np.where(unsaid[:, None], np.nan, np.log(np.maximum(shares, 1e-14)))
 
 
+def _with_values(model: Any, records: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return what each member's party has of given records: in a hybrid split, and of a group, None where it knows no value of one."""
+    seen: dict[str, list[Any]] = {}
+    for member in model["members"]:
+        codes = known_codes(member["network"], records)
+        told = np.any([codes[name] >= 0 for name in member["network"]["nodes"] if name != LABEL], axis=0)
+        always = model["split"] != "hybrid" and len(member["stations"]) == 1
+        seen[member["name"]] = [r if always or there else None for r, there in zip(records, told, strict=True)]
+    return seen
+
+
 def _as_cells(records: dict[str, list[Any]]) -> list[dict[str, Any]]:
     """Return records from outside as those of a file."""
     cells = {
@@ -369,7 +380,7 @@ def check_classify(case: Case, outcome: Outcome) -> None:
         else:
             chosen = [{**record, LABEL: None} for record in _as_cells(given)]
         if given is not None or _simple(model, chosen):
-            wanted = np.exp(votes(model, chosen))
+            wanted = np.exp(votes(model, chosen, None if given is None else _with_values(model, chosen)))
             firm = np.isfinite(wanted).all(axis=1)
             same("records", len(shown["probabilities"]), len(wanted))
             found = [line for line, sure in zip(shown["probabilities"], firm, strict=True) if sure]

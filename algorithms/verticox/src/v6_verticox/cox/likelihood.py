@@ -238,7 +238,7 @@ def check_far(coefficients: Vector, names: Sequence[str], limit: float) -> None:
     far = [name for name, value in zip(names, coefficients, strict=True) if abs(value) > limit]
     if far:
         raise ConvergenceError(
-            f"the coefficients of {', '.join(far)} grow without limit (they separate the events); leave them out or set a penalty"
+            f"the coefficients of {', '.join(far)} grow without limit (they separate the events, or nearly make one another up); leave one out or set a penalty"
         )
 
 

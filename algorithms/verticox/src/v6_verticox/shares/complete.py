@@ -4,7 +4,7 @@ Every share holder enters, like a column, which of its records have no gap. The 
 Then a record counts with c: its event indicator is c d, its relative risk has c among its factors (each station's is zero where it has a gap), and its
 columns, zero where there is a gap, do not matter. Tied events are rows of their own with Breslow's risk sets, since nobody knows how many of them are complete.
 The reciprocals at zero coefficients, which the outcome holder knows else, are refined from c d / (expected number of complete records at risk). The
-log-likelihood there is the integral of d log S0 from what is expected at risk to what is, by six more reciprocals (how far off it may be: `cox/mixtures.py`).
+log-likelihood there is the integral of d log S0 from what is expected at risk to what is, by six more reciprocals (how good it is: `cox/mixtures.py`).
 
 **Reveals** to every share holder: how many records are complete, in each stratum, and the sums of its own columns over them; to the outcome holder
 besides: how many events. To central: seven sums over the events, of which the log-likelihood at zero is made; these two numbers, if the outcome holder's node

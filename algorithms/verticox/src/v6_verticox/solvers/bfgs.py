@@ -236,9 +236,15 @@ class Search:
 
 def _span(moves: Vector) -> tuple[Vector, Vector]:
     """Return an orthonormal basis of the steps, and the combinations of (normalised) steps that give it."""
-    left, values, right = np.linalg.svd(moves / np.linalg.norm(moves, axis=0), full_matrices=False)
+    left, values, right = np.linalg.svd(moves / _lengths(moves), full_matrices=False)
     kept = values > DEPENDENT * values[0]
     return left[:, kept], right[kept].T / values[kept]
+
+
+def _lengths(moves: Vector) -> Vector:
+    """Return the steps' lengths; 1 of a step of none."""
+    lengths = np.linalg.norm(moves, axis=0)
+    return np.where(lengths > 0.0, lengths, 1.0)
 
 
 def block_update(first: Vector, moves: Vector, products: Vector) -> Vector:
@@ -249,11 +255,14 @@ def block_update(first: Vector, moves: Vector, products: Vector) -> Vector:
     first : ndarray, (features, features)
         Positive definite.
     moves, products : ndarray, (features, steps)
-        ``products`` = information matrix times ``moves``.
+        ``products`` = information matrix times ``moves``. Where rounding has lost them, as of steps that a penalty in tiny units
+        leaves next to nothing of, `first` is returned.
     """
     basis, combinations = _span(moves)
-    mapped = (products / np.linalg.norm(moves, axis=0)) @ combinations
+    mapped = (products / _lengths(moves)) @ combinations
     inner = basis.T @ mapped
+    if not inner.size or not np.linalg.eigvalsh((inner + inner.T) / 2.0)[0] > 0.0:
+        return first
     old = first @ basis
     removed = old @ np.linalg.solve(basis.T @ old, old.T)
     updated = first - removed + mapped @ np.linalg.solve((inner + inner.T) / 2.0, mapped.T)

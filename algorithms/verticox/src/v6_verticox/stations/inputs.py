@@ -76,7 +76,7 @@ def _relative_risk(holder: ShareHolder, coefficients: list[float]) -> np.ndarray
         beta = np.asarray(coefficients, dtype=np.float64)[: len(design_kept["labels"])]
         worst = np.argmax(np.abs(beta) * np.max(np.abs(design_kept["values"]), axis=0))
         raise DataProblem(
-            f"feature '{design_kept['labels'][worst]}' gives a record a relative risk out of range (an outlier, or it separates "
-            "the events); transform it, leave it out or set a penalty"
+            f"feature '{design_kept['labels'][worst]}' gives a record a relative risk out of range (an outlier, it separates "
+            "the events, or other features nearly make it up); transform it, leave one out or set a penalty"
         )
     return np.asarray(np.exp(predictor)[:, None])
