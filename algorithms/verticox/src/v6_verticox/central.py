@@ -17,7 +17,7 @@ from . import result
 from .arguments import Fit, checked_terms
 from .horizontal import result as horizontal_result
 from .horizontal.fitting import Sums, solve_sums
-from .horizontal.formula import Design, entry_of
+from .horizontal.formula import Design, check_expressions, entry_of
 from .horizontal.messages import MOST_COLUMNS, Question, reference_of
 from .horizontal.private.fit import private_by_rows
 from .horizontal.tallies import summing_stations, tally, widths
@@ -124,6 +124,7 @@ def features_by_rows(federation: Federation, asked: Fit) -> tuple[Schema, dict[s
     terms = None
     if asked.formula is not None:
         terms = checked_terms("formula", asked.formula, {**domain.to_domain(), **dictionary_columns})
+        check_expressions(terms, domain)
         names = list(dict.fromkeys(entry_of(factor) for factor in terms.factors.values()))
         formula_references = {
             factor.columns[0]: factor.reference for factor in terms.factors.values() if factor.reference
@@ -209,8 +210,8 @@ def _warn_of_accuracy(
         )
     if surface.null_error > KNOWN_START:
         federation.warn(
-            f"the log-likelihood, not its test, is only known to within {surface.null_error:.1g}, as records at risk late have gaps far more often "
-            "than others; compare models by likelihood_ratio_test, or leave features with such gaps out"
+            f"the log-likelihood, not its test, is only known to within {surface.null_error:.1g}, as records at risk late have gaps far more "
+            "often than others; compare models by likelihood_ratio_test, or leave features with such gaps out"
         )
 
 
