@@ -62,6 +62,8 @@ def evaluated(
     if aligned:
         reveals["label_holder"] = "the combined class probabilities of the records"
         reveals |= {**JOINED, **_of_groups(model)}
+    if scores["coarse"]:
+        federation.warn(scores["coarse"])
     plain = {name: scores[name] for name in ("accuracy", "log_loss", "calibration", "roc", "n", "unlabelled")}
     return federation.result(
         model=None,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes import metrics
-from fedbayes.bayes.tallies import SCORE_BINS, Tallies, score_bins, scores_of, tally
+from fedbayes.bayes.tallies import SCORE_BINS, Tallies, coarse_auc, score_bins, scores_of, tally
 
 LOSS_UNITS = 2.0**28  # a sum of losses travels as a whole number of 2^-28 nats: the mean is right to nine decimals
 Array = npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ def width(classes: int) -> int:
 
 
 def scores(vector: npt.NDArray[np.int64], classes: int, minimum: float = 0.0) -> dict[str, Any]:
-    """Return accuracy, auc, log_loss, calibration, n (labelled records), auc_published, unlabelled and confusion.
+    """Return accuracy, auc, log_loss, calibration, n (labelled records), auc_published, unlabelled, confusion and what to warn of.
 
     Raises
     ------
@@ -67,4 +67,5 @@ def scores(vector: npt.NDArray[np.int64], classes: int, minimum: float = 0.0) ->
         ),
         "unlabelled": int(curves[0, UNLABELLED].sum()),
         "confusion": tallies.confusion,
+        "coarse": coarse_auc(tallies),
     }

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.record_scores import log_posteriors
-from fedbayes.bayes.tallies import Tallies, scores_of
+from fedbayes.bayes.tallies import Tallies, coarse_auc, scores_of
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.replies import RecordsReply
@@ -106,6 +106,8 @@ class RecordScores:
             read = Tallies.from_flat(reply.counts.value, reply.loss.value, classes)
         except ValueError as problem:
             raise ArgumentError(f"the tallies of the label's station do not fit the model: {problem}") from None
+        if words := coarse_auc(read):
+            self.federation.warn(words)
         return {
             **scores_of(read, self.federation.minimum_count),
             "confusion": read.confusion,

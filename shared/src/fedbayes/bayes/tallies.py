@@ -16,6 +16,7 @@ from .metrics import CALIBRATION_BINS, LARGEST_LOSS, Floats, calibration, mean_a
 from .smoothing import project_on_simplex
 
 SCORE_BINS = 512  # of the histograms from which AUC is computed
+COARSE_AUC = 0.02  # error from which a warning tells it: fewer than about 25 bins have most of the scores
 _WIDEST_SCORE = 6.0  # arcsinh of log-odds of about 200
 
 
@@ -183,6 +184,30 @@ def tallies_of_joint(table: NDArray[Any], largest: float = LARGEST_LOSS) -> Tall
         np.add.at(confusion[truth], predicted, cells[truth])
         np.add.at(confidence, (tenth, (predicted == truth).astype(np.int64)), cells[truth])
     return Tallies(cells[None], confusion, confidence, float((cells * losses).sum()))
+
+
+def auc_error(tallies: Tallies) -> float:
+    """Return by how much the area under the curve may differ from that of the scores themselves, which bins take for ties; 0 without one.
+
+    At most half of the pairs of one row of the class and one other row that are in one bin, weighted as the areas are.
+    """
+    total = sizes = 0.0
+    for no, yes in tallies.scores:
+        pairs = float(yes.sum() * no.sum())
+        if pairs > 0:
+            total, sizes = total + 0.5 * float(yes @ no) / pairs * float(yes.sum()), sizes + float(yes.sum())
+    return total / sizes if sizes else 0.0
+
+
+def coarse_auc(tallies: Tallies) -> str:
+    """Return the words of a warning if the area under the curve is known coarsely, else nothing."""
+    error, bins = auc_error(tallies), tallies.scores.shape[-1]
+    if error <= COARSE_AUC:
+        return ""
+    return (
+        f"the area under the curve is known to within {error:.1g} only: the scores of many records are close together, and what is added up "
+        f"are counts in {bins} bins of the score"
+    )
 
 
 def scores_of(tallies: Tallies, minimum: float = 0.0) -> dict[str, Any]:

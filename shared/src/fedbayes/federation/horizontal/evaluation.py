@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes.schema import SchemaError
 from fedbayes.bayes.small_counts import shown
-from fedbayes.bayes.tallies import Tallies, scores_of
+from fedbayes.bayes.tallies import Tallies, coarse_auc, scores_of
 
 from .. import results
 from ..errors import ArgumentError, DataProblem
@@ -97,6 +97,8 @@ def _result(
     scores["n"] = round(scores["n"])
     if scores["n"] <= 0:
         raise DataProblem(_why_nobody(added))
+    if not added.private and (words := coarse_auc(tallies)):
+        federation.warn(words)
     confusion = {
         "confusion": shown(tallies.confusion, minimum),
         "classes": list(classifier.schema[classifier.label].categories or ()),
