@@ -45,15 +45,15 @@ def right_and_seen(model: Ensemble, organization: int, frame: Any, fewest: int =
     A class that a member predicts for fewer rows than `fewest` counts as the one that it predicts most, so that no member singles out these.
     """
     truth = column_codes(frame[model.label], model.classes, None)
-    known, classes = truth >= 0, len(model.classes)
+    labelled, classes = truth >= 0, len(model.classes)
     counts = np.zeros((len(model.members), 2, classes), dtype=np.int64)
     for number, member in enumerate(model.members):
         if organization not in member.stations:
             predicted = model.posterior(member, frame, len(frame)).argmax(axis=1)
-            sizes = np.bincount(predicted[known], minlength=classes)
+            sizes = np.bincount(predicted[labelled], minlength=classes)
             predicted = np.where(sizes[predicted] < fewest, sizes.argmax(), predicted)
-            counts[number, 0] = np.bincount(truth[known & (truth == predicted)], minlength=classes)
-            counts[number, 1] = np.bincount(truth[known], minlength=classes)
+            counts[number, 0] = np.bincount(truth[labelled & (truth == predicted)], minlength=classes)
+            counts[number, 1] = np.bincount(truth[labelled], minlength=classes)
     return counts
 
 

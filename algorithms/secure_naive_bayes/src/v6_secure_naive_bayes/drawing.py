@@ -51,8 +51,8 @@ def check_part(station: Station, request: TablesRequest) -> None:
     if not names.issuperset(request.columns.features):
         names |= set(station.public_schema() or {})
     tables = len(names - {request.columns.label}) + (not request.release)
-    known = job is not None and names.issuperset(request.columns.features)
-    if job is None or not known or request.epsilon * tables > job.shared_epsilon * _ROUNDING:
+    announced_all = job is not None and names.issuperset(request.columns.features)
+    if job is None or not announced_all or request.epsilon * tables > job.shared_epsilon * _ROUNDING:
         raise MessageError(
             "epsilon: more would be debited than the job announced for a table, as its part of the budget of all stations; the job stops"
         )
