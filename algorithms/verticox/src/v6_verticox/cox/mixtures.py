@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 RATIOS = 500
-MORE = 4.0
-"""Factor of the tolerance where no mixture has the values."""
+MORE, MOST_TRIES = 4.0, 30
+"""Factor of the tolerance where no mixture has the values, and how often it is taken."""
 Vector = npt.NDArray[np.float64]
 
 
@@ -35,19 +35,20 @@ def sum_of_logs(
     by_rule = float(weights @ values)
     ratios = np.unique(np.append(np.geomspace(least, largest, RATIOS), 1.0))
     integrand = (ratios - 1.0) / (1.0 + nodes[:, None] * (ratios - 1.0))
-    low, high = _bounds(np.log(ratios), integrand, values, exact)
+    low, high = _bounds(np.log(ratios), integrand, values, exact) or (by_rule - abs(by_rule), by_rule + abs(by_rule))
     found = min(max(by_rule, low), high)
     return found, max(high - found, found - low)
 
 
-def _bounds(logs: Vector, integrand: Vector, values: Vector, exact: float) -> tuple[float, float]:
-    """Return the least and the largest sum of logs over mixtures of ratios that have these values."""
+def _bounds(logs: Vector, integrand: Vector, values: Vector, exact: float) -> tuple[float, float] | None:
+    """Return the least and the largest sum of logs over mixtures of ratios that have these values; None if the programs have no answer."""
     from scipy.optimize import linprog
 
     rows = np.concatenate([integrand, -integrand])
-    while True:
+    for _ in range(MOST_TRIES):
         limits = np.concatenate([values + exact, exact - values])
         found = [linprog(sign * logs, A_ub=rows, b_ub=limits, method="highs") for sign in (1.0, -1.0)]
         if all(program.status == 0 for program in found):
             return float(found[0].fun), float(-found[1].fun)
         exact *= MORE
+    return None
