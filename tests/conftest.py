@@ -3,9 +3,11 @@
 import copy
 import gc
 import json
+import math
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -32,6 +34,7 @@ DATA = Path(os.environ.get("FEDBAYES_DATA", Path(__file__).resolve().parents[2] 
 METHODS = {folder.name for folder in (Path(__file__).resolve().parents[1] / "algorithms").iterdir()}
 SELDOM = (20_000, 50, 50)
 """Objects of a generation after which a search for garbage follows; Python's own 700, 10 and 10 cost 2 % of the tests' time."""
+BEGAN = pytest.StashKey[float]()
 HISTORY = ("results", "runs", "tasks")
 NO_PROMISE = not_private("a toy of the tests makes no statement")
 
@@ -106,6 +109,22 @@ def mock_clients_ask_what_they_like() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FEDBAYES_ALLOW_DIFFERENCES", "true")
         yield
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--within`: a busy machine leaves tests out, and says how many, where else everything would take too long."""
+    parser.addoption("--within", type=float, default=math.inf, help="seconds after which no further test begins")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Note when the tests of this process began."""
+    session.config.stash[BEGAN] = time.monotonic()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what would begin after the time of `--within`."""
+    if time.monotonic() - item.config.stash[BEGAN] > item.config.getoption("--within"):
+        pytest.skip("left out: the time of --within is over")
 
 
 @pytest.hookimpl(tryfirst=True)
