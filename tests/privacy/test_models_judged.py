@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
@@ -29,6 +30,13 @@ JUDGED = {"times": [0.3, 0.9], "groups": 2}
 def linked() -> InProcess:
     files = {**vertical(False), "helper": None}
     return InProcess("v6_verticox", files, {party: dict(LIMITS) for party in files}, "a")
+
+
+@functools.cache
+def cox() -> dict[str, Any]:
+    """Return a Cox model of these records, fitted once."""
+    with linked() as running:
+        return dict(running.run("fit", COX)["model"])
 
 
 def table() -> pd.DataFrame:
@@ -59,7 +67,7 @@ CRAFTED: dict[str, Any] = {
 @pytest.mark.parametrize("name", CRAFTED)
 def test_records_are_judged_by_the_model_of_the_manifest(name: str) -> None:
     with linked() as running:
-        asked = {"model": running.run("fit", COX)["model"], **JOINED, **JUDGED}
+        asked = {"model": cox(), **JOINED, **JUDGED}
         assert running.run("evaluate", asked)
         crafted = asking("partial_assess", CRAFTED[name])
         with crafted, pytest.raises(MessageError, match="none that the job's manifest names"):
@@ -69,7 +77,7 @@ def test_records_are_judged_by_the_model_of_the_manifest(name: str) -> None:
 def test_a_model_is_judged_once_in_a_job() -> None:
     """Else at other times, as many as it takes to have one event between two of them."""
     with linked() as running:
-        asked = {"model": running.run("fit", COX)["model"], **JOINED, **JUDGED}
+        asked = {"model": cox(), **JOINED, **JUDGED}
         with twice("partial_assess", lambda one: replace(one, times=[0.31, 0.9])) as answers:
             running.run("evaluate", asked)
         assert all("assessed once in a job" in str(answer.get("error")) for answer in answers)
@@ -82,7 +90,7 @@ def test_a_model_is_judged_once_in_a_job() -> None:
 def test_control_unclaimed_a_crafted_baseline_tells_the_least_predictor() -> None:
     """Of all records: beside it the others' predicted survival vanishes, and Brier scores have all their digits."""
     with linked() as running:
-        asked = {"model": running.run("fit", COX)["model"], **JOINED, **JUDGED}
+        asked = {"model": cox(), **JOINED, **JUDGED}
         told = []
         for hazard in (30.0, 1e9):
             with (
@@ -108,7 +116,7 @@ def test_a_baseline_of_a_request_does_not_fall(hazard: list[float]) -> None:
 
 def test_held_out_records_are_judged_once_in_a_job() -> None:
     with linked() as running:
-        asked = {"model": running.run("fit", COX)["model"], **JOINED, **JUDGED, "folds": 2}
+        asked = {"model": cox(), **JOINED, **JUDGED, "folds": 2}
         with twice("partial_judge", lambda one: replace(one, times=[0.31, 0.9])) as answers:
             assert running.run("evaluate", asked)
         assert all("assessed once in a job" in str(answer.get("error")) for answer in answers)
@@ -122,7 +130,7 @@ def left_out(request: Any, *_: Any) -> Any:
 def test_records_are_scored_with_every_stations_part() -> None:
     """Of the sums with and without one station's part the difference is its column, record by record."""
     with linked() as running:
-        asked = {"model": running.run("fit", COX)["model"], **JOINED}
+        asked = {"model": cox(), **JOINED}
         refused = pytest.raises(MessageError, match="not scored by all stations")
         with asking("partial_score", left_out), refused:
             running.run("predict", asked)
@@ -137,7 +145,7 @@ def test_control_unchecked_the_difference_is_one_stations_column() -> None:
         return pd.Series(shown["linear_predictor"], shown["identifiers"])
 
     with linked() as running:
-        asked = {"model": running.run("fit", COX)["model"], **JOINED, "identifiers": True}
+        asked = {"model": cox(), **JOINED, "identifiers": True}
         whole = told(running, asked)
         with asking("partial_score", left_out), mock.patch("v6_verticox.stations.scoring._check_asked"):
             part = told(running, asked)
@@ -148,7 +156,7 @@ def test_control_unchecked_the_difference_is_one_stations_column() -> None:
 
 def test_records_are_scored_once_by_a_cox_model() -> None:
     with linked() as running:
-        asked = {"model": running.run("fit", COX)["model"], **JOINED}
+        asked = {"model": cox(), **JOINED}
         with twice("partial_score", lambda one: replace(one, identify=one.scorers[-1])) as answers:
             running.run("predict", asked)
         assert sum("scored once in a job" in str(answer.get("error")) for answer in answers) == len(answers)
@@ -342,7 +350,7 @@ def test_an_evaluation_tells_central_of_no_single_record(name: str) -> None:
 
 def test_held_out_records_are_predicted_for_the_holder_of_the_outcome() -> None:
     with linked() as running:
-        asked = {"model": running.run("fit", COX)["model"], **JOINED, **JUDGED, "folds": 2}
+        asked = {"model": cox(), **JOINED, **JUDGED, "folds": 2}
         other = asking("partial_held_out", lambda one, *_: replace(one, receiver=one.scorers[-1]))
         with other, pytest.raises(MessageError, match="for somebody else than drew the folds"):
             running.run("evaluate", asked)
@@ -355,7 +363,7 @@ def test_coefficients_of_an_evaluation_are_held_to_a_callers_limits_whatever_cen
         return replace(request, coefficients=[30.0 * one for one in request.coefficients]) if request.step else request
 
     with linked() as running:
-        asked = {"model": running.run("fit", COX)["model"], **JOINED, "reveal": "aggregates"}
+        asked = {"model": cox(), **JOINED, "reveal": "aggregates"}
         assert running.run("evaluate", asked)
         with asking("partial_enter", far_out), pytest.raises(ThresholdError, match="weigh more in the answer"):
             running.run("evaluate", asked)
