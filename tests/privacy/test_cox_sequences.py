@@ -55,6 +55,7 @@ def coefficients(model: dict[str, Any]) -> np.ndarray[Any, Any]:
     return np.array([one["coefficient"] for one in model["coefficients"]])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["private_newton", "bfgs"])
 def test_ties_of_few_events_are_not_told_by_how_they_are_treated(federation, solver):
     with federation() as running:
@@ -95,6 +96,7 @@ def scores(running: OneProcess, model: dict[str, Any], times: list[float] | None
     return list(found.get("pooled", found)["brier_scores"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("more", [{}, {"folds": 2}], ids=["model", "folds"])
 def test_times_of_two_evaluations_that_one_event_lies_between(federation, more):
     with federation() as running:
@@ -116,6 +118,7 @@ def test_default_times_and_chosen_ones_that_one_event_lies_between(federation):
         assert scores(running, model, None)
 
 
+@pytest.mark.audit
 def test_default_times_do_not_hang_on_gaps_of_features(federation):
     """Else two honest models of other features would be judged at times that few events lie between."""
     with federation() as running:
@@ -139,6 +142,7 @@ def test_control_two_scores_tell_the_prediction_of_the_one_between(federation):
     assert found == pytest.approx(frame.loc[row, list("xyz")].to_numpy(dtype=float) @ coefficients(model), abs=1e-6)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["0 and 1", "text", "number"])
 def test_two_columns_that_differ_in_one_record(federation, kind):
     """Their coefficients are that record's: without an event they have no finite value."""
@@ -155,6 +159,7 @@ def test_two_columns_that_differ_in_one_record(federation, kind):
         assert running.run("verticox", "fit", {**FIT, "features": ["x", "y", "z"]})
 
 
+@pytest.mark.audit
 def test_control_unchecked_two_columns_tell_whether_a_record_has_an_event(federation):
     found = []
     for event in (0, 1):
@@ -180,6 +185,7 @@ def late(of: int, far: float = 20000.0) -> pd.DataFrame:
     return frame
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("transform", ["identity", "log"])
 def test_no_event_far_in_time_is_all_of_the_check_of_proportional_hazards(federation, transform):
     with federation(frame=late(1, 20000.0 if transform == "identity" else 1e90)) as running:
