@@ -333,8 +333,9 @@ WRONG = [
         "--rehearse: the domain of column 'y' is not known; give --dictionary FILE",
     ),
     ([*STUDY, "--rehearse", "101", "--rows", "50"], "--rehearse"),
-    ([*STUDY, "--rehearse", "many", "--rows", "50"], "--rehearse"),
-    ([*STUDY, "--rows", "1e6"], "--rows"),
+    ([*STUDY, "--rehearse", "many", "--rows", "50"], "'--rehearse': give a whole number"),
+    ([*STUDY, "--rows", "1e6"], "'--rows': give a whole number"),
+    ([*STUDY, "--signal", "much", "--rows", "50"], "'--signal': give a number"),
     ([*STUDY, "--signal", "nan", "--rows", "50"], "--signal"),
     ([*STUDY, "--signal", "some"], "--signal"),
     # a model of another method

@@ -13,6 +13,11 @@ CODES = f"""Exit codes: {OK} done; {FAILED} the task failed; {USAGE} wrong usage
 
 REFUSALS = ("PrivacyViolation", "LedgerExhausted")
 MISUSES = ("UserInputError", "UsageProblem", "SchemaError")
+PLAIN_WORDS = {
+    "Input should be a valid integer, unable to parse string as an integer": "give a whole number",
+    "Input should be a valid number, unable to parse string as a number": "give a number",
+}
+"""What the parser says of an option that is no number, and what people would."""
 
 
 class UsageProblem(Exception):
@@ -42,4 +47,6 @@ def line_of(error: BaseException) -> str:
         return "interrupted; the task was stopped"
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     text = " ".join(str(message).split())
+    for words, plain in PLAIN_WORDS.items():
+        text = text.replace(words, plain)
     return text or type(error).__name__
