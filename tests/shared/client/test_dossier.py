@@ -1,6 +1,8 @@
 """`fedbayes dossier` and results of which little is known: older ones, and those of methods that are not installed."""
 
 import json
+import re
+from html import unescape
 from pathlib import Path
 
 import jsonschema
@@ -54,6 +56,22 @@ def test_what_a_role_learns_is_not_made_up():
     assert told["central"]["received"] == "sums"
     assert told["stations"]["stated_by"] == "nobody; see the rounds"
     assert not told["helper"]["took_part"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        ({"age": {"type": "integer", "bounds": [18, 95], "unit": "years"}}, "age integer 18 to 95 years"),
+        ({f"c{n}": {"bounds": [0, n + 1]} for n in range(400)}, "... (cut; see the result)"),
+        ([], '"columns": []'),
+    ],
+    ids=["a study", "longer than is kept", "malformed"],
+)
+def test_a_dictionary_is_a_table_where_the_dossier_has_all_of_it(columns, shown):
+    arguments = {"label": "y", "dictionary": {"columns": columns}}
+    told = dossier({"provenance": {"algorithm": "elsewhere", "function": "fit", "arguments": arguments}})
+    page = render(told, "a study").partition("Warnings of the result")[0]
+    assert shown in re.sub(r"(<[^>]*>|\s)+", " ", unescape(page))
 
 
 def test_the_command_writes_both_forms_or_none(command, tmp_path):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...federation.gate import REASONS
-from ..pages import html
+from ..pages import html, study
 from ..text.formats import clock, number, size, title
 
 Dossier = Mapping[str, Any]
@@ -70,7 +70,8 @@ def _cell(value: Any) -> str:
 def _computation(section: Mapping[str, Any]) -> list[str]:
     names = ("what", "algorithm", "function", "answer")
     versions = [f"{one['name']} {one['version']}" for one in section["versions"]]
-    arguments = [(one["name"], one["value"]) for one in section["arguments"]]
+    arguments = {one["name"]: one["value"] for one in section["arguments"]}
+    tables = study.tables_of({name: _read(arguments[name]) for name in study.TABLES if name in arguments})
     return [
         _pairs(
             [
@@ -80,12 +81,25 @@ def _computation(section: Mapping[str, Any]) -> list[str]:
             ]
         ),
         html.fold(
-            f"Arguments: {', '.join(name for name, _ in arguments)}",
-            html.table("As they were given", ("Argument", "Value"), arguments),
+            f"Arguments: {', '.join(arguments)}",
+            html.table(
+                "As they were given",
+                ("Argument", "Value"),
+                [(name, value) for name, value in arguments.items() if name not in tables],
+            ),
         ),
+        *(piece for pieces in tables.values() for piece in pieces),
         html.subheading("Warnings of the result"),
         html.bullets(section["warnings"]),
     ]
+
+
+def _read(text: str) -> Any:
+    """Return the content of an argument's text; None where it is no JSON."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def _data(section: Mapping[str, Any]) -> list[str]:

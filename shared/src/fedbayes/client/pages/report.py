@@ -194,16 +194,12 @@ def _question(result: Mapping[str, Any]) -> list[str]:
     facts.append(("Date", clock(provenance.get("date"))))
     parties = [", ".join(str(name) for name in provenance.get("parties") or [])]
     facts += [("Parties", names) for names in parties if names]
-    tables = {
-        "domain": study.columns_table("domain", arguments.get("domain")),
-        "dictionary": study.dictionary(arguments.get("dictionary")),
-    }
-    others = {name: value for name, value in arguments.items() if not tables.get(name)}
+    tables = study.tables_of(arguments)
+    others = {name: value for name, value in arguments.items() if name not in tables}
     return [
         html.table("", ("Part", "Value"), facts),
         *entry("arguments", others),
-        *tables["domain"],
-        *tables["dictionary"],
+        *(piece for pieces in tables.values() for piece in pieces),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..text.formats import number, title
@@ -41,6 +41,12 @@ def dictionary(content: Any) -> list[str]:
     return [piece for piece in (*columns_table("dictionary", content.get("columns")), table) if piece]
 
 
+def tables_of(arguments: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the tables of those arguments that say what columns hold, by name; others, and what is no such content, are left out."""
+    shown = {name: show(arguments[name]) for name, show in TABLES.items() if name in arguments}
+    return {name: pieces for name, pieces in shown.items() if pieces}
+
+
 def _row(column: str, entry: Mapping[str, Any]) -> tuple[str, str, str, str]:
     bounds, unit = entry.get("bounds"), entry.get("unit")
     values = _text(entry.get("categories"))
@@ -63,3 +69,10 @@ def _text(value: Any) -> str:
         return number(value) if value != "" else '""'
     more = f" and {len(parts) - MOST_VALUES} more" if len(parts) > MOST_VALUES else ""
     return ", ".join(parts[:MOST_VALUES]) + more
+
+
+TABLES: dict[str, Callable[[Any], list[str]]] = {
+    "domain": lambda columns: columns_table("domain", columns),
+    "dictionary": dictionary,
+}
+"""Argument -> its tables."""
