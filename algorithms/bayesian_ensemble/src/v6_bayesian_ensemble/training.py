@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from fedbayes.bayes.encoding import nearest
 from fedbayes.bayes.tables import Counts
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
+from fedbayes.federation.vertical.columns import at_no_station
 from fedbayes.federation.vertical.opening import fold_domain
 from fedbayes.federation.vertical.roles import check_helper_name
 from fedbayes.federation.vertical.states import check_cells
@@ -122,10 +122,7 @@ def columns_of(federation: Federation, asked: Fit, parties: Parties) -> dict[int
     for name in [asked.label, *(asked.features or ())]:
         if name not in held:
             argument = "label" if name == asked.label else "features"
-            near = nearest(name, [other for other in (federation.dictionary or {}).get("columns", {}) if other != name])
-            raise ArgumentError(
-                f"{argument}: column '{name}' is at no station that takes part, or may not be used there{near}"
-            )
+            raise ArgumentError(f"{argument}: {at_no_station(federation, name)}")
     return per_member
 
 

@@ -18,7 +18,6 @@ from . import lasting
 from .messages import OF_TABLES, TablesRequest
 
 DRAWN = "drawn tables"
-_ROUNDING = 1.0 + 1e-9  # equal parts, multiplied again, differ from the budget in the last digits
 
 
 def drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDArray[Any]]:
@@ -51,8 +50,11 @@ def check_part(station: Station, request: TablesRequest) -> None:
     if not names.issuperset(request.columns.features):
         names |= set(station.public_schema() or {})
     tables = len(names - {request.columns.label}) + (not request.release)
-    announced_all = job is not None and names.issuperset(request.columns.features)
-    if job is None or not announced_all or request.epsilon * tables > job.shared_epsilon * _ROUNDING:
+    if (
+        job is None
+        or not names.issuperset(request.columns.features)
+        or request.epsilon * tables > job.shared_epsilon * announced.ROUNDING
+    ):
         raise MessageError(
             "epsilon: more would be debited than the job announced for a table, as its part of the budget of all stations; the job stops"
         )

@@ -42,7 +42,7 @@ LARGEST_ACCURATE = 11.0  # predictor of a record far away: where one had a risk 
 KNOWN_LIKELIHOOD = 1e-3
 """Of the log-likelihood: half of the last digit that tables show of its test."""
 KNOWN_START = 0.1
-"""Of the log-likelihood at zero of complete records; mostly it is known far better than its bound."""
+"""Of the log-likelihood at zero of complete records."""
 
 
 @central

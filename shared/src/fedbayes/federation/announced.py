@@ -24,7 +24,7 @@ SHOWING = ("classify", "predict")
 """Central functions whose answer is about single records."""
 _KEPT = "announced"
 _DEBIT = "announced-debit"
-_ROUNDING = 1.0 + 1e-9  # parts of a budget that are added up differ from it in the last digits
+ROUNDING = 1.0 + 1e-9  # parts of a budget that are added up, or multiplied again, differ from it in the last digits
 
 
 def keep(memory: Memory, preflight: Preflight | None) -> None:
@@ -95,7 +95,7 @@ def check_debit(
     station.memory.note(_DEBIT, [*entry, epsilon, delta])
     debits = station.memory.noted(_DEBIT)
     for position, name in ((2, "epsilon"), (3, "delta")):
-        if math.fsum(debit[position] for debit in debits) > announced.bound[position - 2] * _ROUNDING:
+        if math.fsum(debit[position] for debit in debits) > announced.bound[position - 2] * ROUNDING:
             raise MessageError(f"{name}: more would be debited than the job announced to this station; the job stops")
 
 

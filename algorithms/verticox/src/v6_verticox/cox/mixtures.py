@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-RATIOS = 500
+RATIOS = 500  # of which mixtures are made, evenly in their logarithm
 MORE, MOST_TRIES = 4.0, 30
 """Factor of the tolerance where no mixture has the values, and how often it is taken."""
 Vector = npt.NDArray[np.float64]

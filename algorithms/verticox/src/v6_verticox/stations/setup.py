@@ -120,6 +120,25 @@ def _present(station: Station, question: Question, frame: Any, columns: list[str
     return present
 
 
+def _survival(
+    question: Question, frame: Any, others: list[str], limit: int, present: npt.NDArray[np.bool_]
+) -> Survival:
+    """Return the outcome of all records, as far as it may be asked about; where a record is not present, any."""
+    for role, name in (("strata", question.strata), ("weights", question.weights), ("entry", question.entry)):
+        if name and name not in others:
+            raise DataProblem(f"{role} column '{name}' is not in the table with the outcome; check its name")
+    outcome = survival(frame[present], question.time, question.event, question.strata, limit)
+    if question.ties == "efron" and question.missing != "complete":
+        check_ties(outcome, limit)
+    return Survival(
+        spread_out(outcome.time, present, outcome.time.min()),
+        spread_out(outcome.event, present),
+        spread_out(outcome.stratum, present),
+        outcome.strata_names,
+        weights(frame, question.weights, limit, LARGEST_WEIGHT) if question.weights else None,
+    )
+
+
 def _outcome(
     station: Station,
     question: Question,
@@ -129,20 +148,8 @@ def _outcome(
     present: npt.NDArray[np.bool_],
 ) -> Any:
     """Check and keep the outcome; return its description for central."""
-    for role, name in (("strata", question.strata), ("weights", question.weights), ("entry", question.entry)):
-        if name and name not in others:
-            raise DataProblem(f"{role} column '{name}' is not in the table with the outcome; check its name")
     complete = question.missing == "complete"
-    outcome = survival(frame[present], question.time, question.event, question.strata, limit)
-    if question.ties == "efron" and not complete:
-        check_ties(outcome, limit)
-    outcome = Survival(
-        spread_out(outcome.time, present, outcome.time.min()),
-        spread_out(outcome.event, present),
-        spread_out(outcome.stratum, present),
-        outcome.strata_names,
-        weights(frame, question.weights, limit, LARGEST_WEIGHT) if question.weights else None,
-    )
+    outcome = _survival(question, frame, others, limit, present)
     when = trend(outcome.time, outcome.event, question.time_transform)
     if question.time_transform in OF_TIME and not complete:
         check_trend(when, outcome.event, limit)

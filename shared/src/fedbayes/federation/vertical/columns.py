@@ -15,6 +15,13 @@ from .messages import Setup
 from .states import ColumnStates, public_states
 
 
+def at_no_station(federation: Federation, column: str) -> str:
+    """Return the words of an error about a column that nobody has, with the dictionary's column that is written nearly so."""
+    listed = (federation.dictionary or {}).get("columns", {})
+    near = nearest(column, [name for name in listed if name != column])
+    return f"column '{column}' is at no station that takes part, or may not be used there{near}"
+
+
 def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """Return where every column lives.
 
@@ -24,12 +31,10 @@ def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> di
         If one is at no station, or at two (unless records are united).
     """
     owners: dict[str, tuple[int, ...]] = {}
-    listed = (federation.dictionary or {}).get("columns", {})
     for column in columns:
         holders = tuple(member for member, reply in engine.replies.items() if column in reply.columns.value)
         if not holders:
-            near = nearest(column, [name for name in listed if name != column])
-            raise ArgumentError(f"column '{column}' is at no station that takes part, or may not be used there{near}")
+            raise ArgumentError(at_no_station(federation, column))
         if len(holders) > 1 and not engine.setup.union:
             raise at_two_stations(federation, column, holders)
         owners[column] = holders

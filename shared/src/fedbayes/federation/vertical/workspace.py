@@ -155,7 +155,8 @@ class Workspace:
             self._receive_corrections(delivery.corrections, delivery.factors[0].bits)
         if not self.is_helper and not self.setup.union and len(self.order_of(self.own)) != delivery.rows:
             raise MessageError("the number of common records is not that of the match; the job stops")
-        self.note_linked()
+        if delivery.orders:
+            self.note_linked()
         for parcel in delivery.parcels:
             self._keep_content(parcel, self._unpack("openings", parcel), delivery)
 
