@@ -250,14 +250,15 @@ class Fit(Split):
             return 3
         if self.structure != "k2":
             return 1
-        required = self.space().start()
+        space = self.space()
+        required = space.start()
         steps, first = 1, 0
         for node in self.columns:
             before: Sequence[str] = self.columns
             if self._listed is not None:
                 before = self._listed[: self._listed.index(node)]
             fixed = len(required[node])
-            free = sum(self.space().allows(name, node) and name not in required[node] for name in before)
+            free = sum(space.allows(name, node) and name not in required[node] for name in before)
             grows = min(self.max_parents - fixed, free)
             steps = max(steps, grows)
             first = max(first, 1 + fixed + (grows > 0))

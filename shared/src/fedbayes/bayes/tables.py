@@ -90,6 +90,7 @@ class TableCache:
         self._present = present
         self._place = {column: position for position, column in enumerate(columns)}
         self._known: dict[frozenset[str], tuple[tuple[str, ...], Counts]] = {}
+        self._wider: dict[frozenset[str], set[str]] = {}
         self.batches = 0
         self.asked = 0
 
@@ -108,7 +109,7 @@ class TableCache:
         wanted = [columns for key, columns in unknown.items() if key not in margins]
         if wanted:
             for columns, answer in zip(wanted, self._oracle(wanted), strict=True):
-                self._known[frozenset(columns)] = (columns, answer)
+                self._remember(columns, answer)
             self.batches += 1
             self.asked += len(wanted)
             self.ask(sorted((unknown[key] for key in margins & unknown.keys()), key=len, reverse=True))
@@ -134,14 +135,18 @@ class TableCache:
             return table
         return table[tuple(slice(0, self._present[column]) for column in axes)]
 
+    def _remember(self, columns: tuple[str, ...], counts: Counts) -> None:
+        key = frozenset(columns)
+        self._known[key] = (columns, counts)
+        for column in key & self._place.keys():
+            self._wider.setdefault(key - {column}, set()).add(column)
+
     def _derive(self, key: frozenset[str]) -> bool:
         if key in self._known:
             return True
-        for column in self._place:
-            wider = self._known.get(key | {column}) if column not in key else None
-            if wider is not None:
-                axes, counts = wider
-                left = tuple(name for name in axes if name != column)
-                self._known[key] = (left, counts.sum(axis=axes.index(column)))
-                return True
-        return False
+        if key not in self._wider:
+            return False
+        column = min(self._wider[key], key=self._place.__getitem__)
+        axes, counts = self._known[key | {column}]
+        self._remember(tuple(name for name in axes if name != column), counts.sum(axis=axes.index(column)))
+        return True

@@ -231,8 +231,9 @@ class SecureTables:
         """Return a table with all states of its columns, in the order of the question; those left out have no record."""
         order = [column for part in parts for column in part]
         sizes: list[int] = [size for name in names for size in self._open.sizes(name)]
-        left = [self.columns[column].cardinality - size for column, size in zip(order, sizes, strict=True)]
-        return _ordered(np.pad(counts.reshape(sizes), [(0, number) for number in left]), parts, question)
+        table = np.zeros([self.columns[column].cardinality for column in order], dtype=counts.dtype)
+        table[tuple(slice(size) for size in sizes)] = counts.reshape(sizes)
+        return _ordered(table, parts, question)
 
     def reveals(self) -> dict[str, str]:
         """Return what each role learns beyond its own input and the result."""

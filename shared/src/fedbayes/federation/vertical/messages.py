@@ -259,8 +259,9 @@ class TablesRequest(Message):
     def __post_init__(self) -> None:
         if not self.tables or any(not 1 <= len(table) <= 8 for table in self.tables):
             raise ValueError("a batch holds one or more tables over one to eight factors")
-        largest = max((size for size, table in zip(self._sizes, self.tables, strict=True) if len(table) > 2), default=0)
-        if sum(self._sizes) > MOST_CELLS or largest * max(self.delivery.rows, 1) * 8 > MOST_FACTOR_BYTES:
+        sizes = self._sizes
+        largest = max((size for size, table in zip(sizes, self.tables, strict=True) if len(table) > 2), default=0)
+        if sum(sizes) > MOST_CELLS or largest * max(self.delivery.rows, 1) * 8 > MOST_FACTOR_BYTES:
             raise ValueError("the tables of a batch are too large")
         if self.bits not in RINGS or not 0.0 < self.honest_fraction <= 1.0:
             raise ValueError("the ring or the honest fraction is malformed")
@@ -268,7 +269,7 @@ class TablesRequest(Message):
             if self.noise is None:
                 raise ValueError("functions of tables are answered with noise only")
             self.contrasts.check(self.columns)
-            if [math.prod(self.contrasts.states(table)) for table in self.columns] != self._sizes:
+            if [math.prod(self.contrasts.states(table)) for table in self.columns] != sizes:
                 raise ValueError("the contrasts do not fit the states of the factors")
             factors = (info for info in self.delivery.factors if any(info.name in table for table in self.tables))
             if not all(map(names_its_columns, factors)):

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate, takewhile
 from typing import Any
 
 import numpy as np
@@ -259,20 +260,22 @@ class Workspace:
 
     def columns_of(self, sender: int, info: FactorInfo, infos: Mapping[str, FactorInfo]) -> Matrix:
         """Return what a station opened of a factor, (rows, width)."""
-        content, names = self._content(sender, info.stage)
-        start = sum(infos[name].width for name in names[: names.index(info.name)])
-        return content[:, start : start + info.width]
+        content, names, starts = self._content(sender, info.stage)
+        if info.name not in starts:
+            listed = list(takewhile(infos.__contains__, names))
+            starts.update(zip(listed, accumulate((infos[name].width for name in listed), initial=0), strict=False))
+        return content[:, starts[info.name] : starts[info.name] + info.width]
 
-    def _content(self, sender: int, stage: int) -> tuple[Matrix, list[str]]:
-        """Return what a station opened in a stage, (rows, widths of all its factors), and the factors' names."""
+    def _content(self, sender: int, stage: int) -> tuple[Matrix, list[str], dict[str, int]]:
+        """Return what a station opened in a stage, (rows, widths of all its factors), their names, and where each begins once that was asked for."""
         name = f"parcel-{sender}-{stage}"
         if name not in self._contents:
             kept = self.station.kept(name)
-            self._contents[name] = (kept["content"], [str(entry) for entry in kept["names"]])
+            self._contents[name] = (kept["content"], [str(entry) for entry in kept["names"]], {})
         return self._contents[name]
 
     @cached_property
-    def _contents(self) -> dict[str, tuple[Matrix, list[str]]]:
+    def _contents(self) -> dict[str, tuple[Matrix, list[str], dict[str, int]]]:
         return {}
 
     def mask(self, info: FactorInfo, infos: Mapping[str, FactorInfo], holder: int, rows: int, bits: int) -> Matrix:
