@@ -339,8 +339,9 @@ def test_with_noise_measures_are_near_and_the_noise_is_told() -> None:
     noise = found["noise"]
     assert abs(found["concordance"] - exact["concordance"]) < 5 * noise["concordance"] + 0.01
     assert noise["concordance"] < 0.005
-    np.testing.assert_allclose(found["brier_scores"], exact["brier_scores"], atol=0.01)
-    np.testing.assert_allclose(found["auc_by_time"], exact["auc_by_time"], atol=0.02)
+    # Over 25 answers these deviate by up to .001 and .006, beside .006 and .008 for bins and grid.
+    np.testing.assert_allclose(found["brier_scores"], exact["brier_scores"], atol=0.01 + 5 * 0.001)
+    np.testing.assert_allclose(found["auc_by_time"], exact["auc_by_time"], atol=0.01 + 5 * 0.006)
     assert abs(found["records"] - 20_000) < 5 * noise["records"]
     told = result["privacy"]
     assert (told["differentially_private"], told["epsilon"], told["delta"]) == (True, 1.0, 0.0)
