@@ -20,6 +20,7 @@ from ..cox.proportional import trend
 from ..cox.tails import reach
 from ..messages.setup import Described, PrepareReply, PrepareRequest, Question
 from ..shares.complete import rounded_up, spread_out, without_gaps
+from .clusters import keep_clusters
 from .columns import Design, Matrix, Survival, design, survival
 from .formula import design_of_terms
 from .guards import check_ties, check_trend
@@ -53,19 +54,22 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     named = read_terms(question.formula).columns if question.formula else question.features
     here_of = [name for name in named if name in here]
     features = here_of if every is None else every.columns
+    cluster = question.cluster if question.cluster in here else None
     if question.id_column is not None and question.id_column not in here:
         raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
     identifier = [] if question.id_column is None else [question.id_column]
-    if not here_of and not outcome:
+    if not here_of and not outcome and cluster is None:
         return PrepareReply(None)
-    frame = station.data(columns=[*identifier, *outcome, *beside, *features])
+    grouping = [name for name in (cluster,) if name is not None and name not in (*outcome, *beside, *features)]
+    frame = station.data(columns=[*identifier, *outcome, *beside, *features, *grouping])
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
     present = _present(station, question, frame, [*outcome, *beside, *features])
-    check_cuts(station.dictionary, [*features, *beside], every)
+    check_cuts(station.dictionary, [*features, *beside, *grouping], every)
     own = _design(station, frame[present], features, terms, limit)
     parts = sides(frame[present], across, limit)
-    check_rewritten(station.dictionary, frame[present], [*features, *beside], limit)
+    check_rewritten(station.dictionary, frame[present], [*features, *beside, *grouping], limit)
+    clusters = keep_clusters(station, frame, cluster)
     single = _kept(station, own, present, question.copies)
     keep(station, parts, question.copies)
     described = None
@@ -79,7 +83,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     scales = [float(scale) for scale in own.scales]
     levels = {name: list(own_levels) for name, own_levels in own.levels.items()}
     known = [] if terms is None else here_of
-    rest = (own.references, rounded_up(present), known, levels, [part.side for part in parts])
+    rest = (own.references, rounded_up(present), known, levels, [part.side for part in parts], clusters)
     described_columns = Described(own.columns, scales, len(frame), described, reach(single), *rest)
     return PrepareReply(station.exact(described_columns, ANSWER, summed=False))
 
