@@ -70,8 +70,8 @@ def test_it_is_lifelines_wherever_the_clusters_are(cohort: pd.DataFrame, split: 
     found = table(result)
     np.testing.assert_allclose(found["coefficient"], peer.params_[FEATURES], atol=1e-7)
     np.testing.assert_allclose(found["standard_error"], peer.standard_errors_[FEATURES], rtol=1e-6)
-    no_strata, beta = np.zeros(ROWS), found["coefficient"].to_numpy()
-    wanted = lin_wei(cohort, FEATURES, beta, no_strata, cohort["family"].to_numpy(), "months", "died")
+    beta, family = found["coefficient"].to_numpy(), cohort["family"].to_numpy()
+    wanted = lin_wei(cohort, FEATURES, beta, "months", "died", cluster=family)
     np.testing.assert_allclose(covariance(result), wanted, rtol=1e-5, atol=1e-8)
     model = result["model"]
     assert (model["robust"], model["cluster"], model["clusters"]) == (True, "family", cohort["family"].nunique())
@@ -116,15 +116,8 @@ def test_ties_strata_and_products(cohort: pd.DataFrame) -> None:
     task = {"features": None, "formula": "~ age + dose + age:dose", "strata": "site", "tolerance": 1e-9}
     own = table(ask(frame, "alone", "b", cluster="family", **task), names)
     frame["age:dose"] = frame["age"] * frame["dose"]
-    wanted = lin_wei(
-        frame,
-        names,
-        own["coefficient"].to_numpy(),
-        frame["site"].to_numpy(),
-        frame["family"].to_numpy(),
-        "months",
-        "died",
-    )
+    site, family, beta = frame["site"].to_numpy(), frame["family"].to_numpy(), own["coefficient"].to_numpy()
+    wanted = lin_wei(frame, names, beta, "months", "died", site, family)
     np.testing.assert_allclose(own["standard_error"], np.sqrt(np.diag(wanted)), rtol=2e-5)
 
 

@@ -39,7 +39,7 @@ def test_tied_events_have_the_sandwich_of_their_definition(rossi):
     found, plain = fit(rossi, robust=True), fit(rossi)
     own, model = table(found, COLUMNS), table(plain, COLUMNS)
     np.testing.assert_allclose(own["coefficient"], model["coefficient"], atol=1e-7)
-    wanted = lin_wei(rossi, COLUMNS, own["coefficient"].to_numpy(), np.zeros(432))
+    wanted = lin_wei(rossi, COLUMNS, own["coefficient"].to_numpy())
     np.testing.assert_allclose(own["standard_error"], np.sqrt(np.diag(wanted)), rtol=2e-5)
     assert found["model"]["log_likelihood"] == pytest.approx(plain["model"]["log_likelihood"], abs=1e-6)
     naive = np.sqrt(np.diag(found["model"]["naive_covariance"]))
@@ -65,7 +65,7 @@ def test_strata_and_products_over_organizations(rossi):
         ["fin", "age", "prio", "fin:prio"],
     )
     frame = rossi.assign(**{"fin:prio": rossi["fin"] * rossi["prio"]})
-    wanted = lin_wei(frame, list(own.index), own["coefficient"].to_numpy(), rossi["wexp"].to_numpy())
+    wanted = lin_wei(frame, list(own.index), own["coefficient"].to_numpy(), stratum=rossi["wexp"].to_numpy())
     np.testing.assert_allclose(own["standard_error"], np.sqrt(np.diag(wanted)), rtol=5e-5)
 
 

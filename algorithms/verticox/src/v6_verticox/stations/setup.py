@@ -65,10 +65,10 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
     present = _present(station, question, frame, [*outcome, *beside, *features])
-    check_cuts(station.dictionary, [*features, *beside, *grouping], every)
+    check_cuts(station.dictionary, [*features, *beside], every)
     own = _design(station, frame[present], features, terms, limit)
     parts = sides(frame[present], across, limit)
-    check_rewritten(station.dictionary, frame[present], [*features, *beside, *grouping], limit)
+    check_rewritten(station.dictionary, frame[present], [*features, *beside], limit)
     clusters = keep_clusters(station, frame, cluster)
     single = _kept(station, own, present, question.copies)
     keep(station, parts, question.copies)
