@@ -39,13 +39,17 @@ def cohort() -> pd.DataFrame:
     return frame.sample(frac=1.0, random_state=3).reset_index(drop=True)
 
 
-def ask(frame: pd.DataFrame, split: str = "features", central: str = "a", **task: Any) -> dict[str, Any]:
+def ask(
+    frame: pd.DataFrame, split: str = "features", central: str = "a", function: str = "fit", **task: Any
+) -> dict[str, Any]:
     files: dict[str, str | None] = {
         name: frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(index=False)
         for place, (name, columns) in enumerate(SPLITS[split].items())
     }
-    with InProcess("v6_verticox", {**files, "h": None}, {name: {} for name in [*files, "h"]}, central) as running:
-        return dict(running.run("fit", {**TASK, **task}))
+    with InProcess(
+        "v6_verticox", {**files, "h": None}, {name: {"allow_predictions": True} for name in [*files, "h"]}, central
+    ) as running:
+        return dict(running.run(function, {**(TASK if function == "fit" else {"id_column": "id"}), **task}))
 
 
 def table(result: dict[str, Any], columns: list[str] = FEATURES) -> pd.DataFrame:
@@ -107,6 +111,13 @@ def test_each_record_a_cluster_is_robust(cohort: pd.DataFrame) -> None:
     np.testing.assert_allclose(table(own)["standard_error"], table(robust)["standard_error"], rtol=1e-7)
     more = own["federation"]["rounds"] - robust["federation"]["rounds"]
     assert more == 3  # to the station with the clusters, from it, and the sums
+
+
+def test_a_model_with_clusters_is_judged_but_not_in_folds(cohort: pd.DataFrame) -> None:
+    model = ask(cohort, cluster="family")["model"]
+    assert 0.5 < ask(cohort, function="evaluate", model=model)["metrics"]["concordance"] < 1.0
+    with pytest.raises(ArgumentError, match="a model with cluster is neither cross-validated"):
+        ask(cohort, function="evaluate", model=model, folds=3)
 
 
 def test_ties_strata_and_products(cohort: pd.DataFrame) -> None:

@@ -235,8 +235,12 @@ class Plan(Message):
         if not self.clusters:
             return
         plain = self.flat and not (self.weighted or self.complete)
-        known = len(self.clusters) == 2 and self.clusters[0] in self.holders
-        if not plain or not known or not 2 <= self.clusters[1] <= self.records:
+        if (
+            not plain
+            or len(self.clusters) != 2
+            or self.clusters[0] not in self.holders
+            or not 2 <= self.clusters[1] <= self.records
+        ):
             raise ValueError("the plan's clusters do not fit together")
 
     def _check_products(self) -> None:

@@ -141,12 +141,7 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
     crossed = planned(federation, question, replies, holders)
     check_products(question, crossed.products, solver)
     plan = _plan(question, replies, holders, replies[owner].rows, outcome, crossed.products)
-    if replies[owner].rows < RECORDS_PER_COLUMN * layout(plan).features:
-        raise ThresholdError("there are too few records for that many design columns; use fewer features")
-    if plan.clusters and plan.clusters[1] < CLUSTERS_PER_COLUMN * layout(plan).features:
-        raise ThresholdError(
-            f"cluster column '{question.cluster}' has too few clusters for that many design columns; use smaller clusters, or fewer features"
-        )
+    _check_enough(question, plan, replies[owner].rows)
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
     labels_in_order += [label for labels in crossed.labels.values() for label in labels]
     scales = [scale for member in holders for scale in replies[member].scales] + crossed.scales
@@ -163,6 +158,17 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
         references,
         _formula(question, [replies[m] for m in holders], crossed),
     )
+
+
+def _check_enough(question: Question, plan: Plan, records: int) -> None:
+    """Refuse few records, or few clusters, for so many design columns."""
+    features = layout(plan).features
+    if records < RECORDS_PER_COLUMN * features:
+        raise ThresholdError("there are too few records for that many design columns; use fewer features")
+    if plan.clusters and plan.clusters[1] < CLUSTERS_PER_COLUMN * features:
+        raise ThresholdError(
+            f"cluster column '{question.cluster}' has too few clusters for that many design columns; use smaller clusters, or fewer features"
+        )
 
 
 def _formula(question: Question, replies: Sequence[Described], products: Planned) -> dict[str, Any]:

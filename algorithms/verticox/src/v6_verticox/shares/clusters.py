@@ -35,7 +35,7 @@ KIND = "clusters"
 
 def blocks(records: int, clusters: int) -> list[int]:
     """Return the sizes of the blocks: how many records the j-th largest of so many clusters can have."""
-    return [(records - clusters) // place + 1 for place in range(1, clusters + 1)]
+    return [(records - clusters) // rank + 1 for rank in range(1, clusters + 1)]
 
 
 def places_of(layout: Layout) -> int:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,17 +43,17 @@ KEPT, ALONE = "clusters", ""
 """The one array of a payload has no name."""
 
 
-def keep_clusters(station: Station, frame: Any, column: str | None) -> int:
-    """Check and keep the column of clusters; return how many there are, 0 without one.
+def keep_clusters(station: Station, frame: Any, columns: Sequence[str]) -> int:
+    """Check and keep the column of clusters, if it is here; return how many there are, else 0.
 
     Raises
     ------
     DataProblem, ThresholdError
         As `codes_of`.
     """
-    if column is None:
+    if not columns:
         return 0
-    codes = codes_of(frame[column], column, max(station.policy.minimum_count, 2))
+    codes = codes_of(frame[columns[0]], columns[0], max(station.policy.minimum_count, 2))
     station.keep(KEPT, codes=codes)
     return int(codes.max()) + 1
 
@@ -87,9 +88,10 @@ def codes_of(column: Any, name: str, minimum_count: int) -> np.ndarray:
 def dealt_to_grouper(station: Station, plan: Plan, stage: Stage) -> Sealed:
     """Return what the dealer tells the grouper for sorting the residuals that a stage sums; it was dealt before."""
     keys, member = dealer_keys(station, plan), grouper(plan)
-    place = plan.holders.index(member)
     mask = KeptWires(station)[residuals_of(stage)].mask
-    told = delta(Dealer(keys), layout(plan), stage, mask, keys[-1], keys[place], member != plan.holders[-1])
+    told = delta(
+        Dealer(keys), layout(plan), stage, mask, keys[-1], keys[plan.holders.index(member)], member != plan.holders[-1]
+    )
     return station.seal(member, pack({ALONE: told}), _topic(stage))
 
 
