@@ -32,3 +32,14 @@ def fit_three_stations():
     frames = [frame[["x"]], frame[["y"]], frame[["z", "time", "event"]], NO_DATA]
     task = {"time": "time", "event": "event", "features": ["x", "y", "z"], "rows_aligned": True, "time_transform": None}
     return run_mocked("verticox", "fit", [part.copy() for part in frames], **task)
+
+
+def fit_clustered():
+    """Return the result of a fit as `fit_three_stations`, with errors robust by the twenty families that the second station knows."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["x", "y", "z"])
+    frame["time"], frame["event"] = rng.exponential(np.exp(-frame["x"])), (rng.random(60) < 0.8).astype(int)
+    frame["family"] = rng.permutation(60) // 3
+    frames = [frame[["x"]], frame[["y", "family"]], frame[["z", "time", "event"]], NO_DATA]
+    task = {"time": "time", "event": "event", "features": ["x", "y", "z"], "rows_aligned": True, "time_transform": None}
+    return run_mocked("verticox", "fit", [part.copy() for part in frames], cluster="family", **task)

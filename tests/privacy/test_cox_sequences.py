@@ -8,6 +8,7 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
+from lin_wei import score_residuals
 from one_process import OneProcess
 
 from fedbayes.federation.errors import ConvergenceError, DataProblem, ThresholdError
@@ -29,10 +30,11 @@ def table() -> pd.DataFrame:
     frame.loc[list(PAIR), "event"] = 1
     frame.loc[PAIR[0], "time"] = frame.loc[PAIR[1], "time"]
     frame["more"] = frame["x"].where(draw.random(ROWS) > 0.1)
+    frame["family"] = [f"f{row // 4}" for row in range(ROWS)]
     return frame
 
 
-PARTS = {"a": ["id", "x", "y", "more"], "b": ["id", "z"], "c": ["id", "time", "event"]}
+PARTS = {"a": ["id", "x", "y", "more"], "b": ["id", "z", "family"], "c": ["id", "time", "event"]}
 
 
 @pytest.fixture
@@ -205,3 +207,45 @@ def test_control_unchecked_the_check_tells_what_that_event_has(federation):
             fitted = running.run("verticox", "fit", {**FIT, "time_transform": "identity"})["model"]
         told.append(fitted["proportional_hazards"]["features"][0]["statistic"])
     assert told[1] > 4 * told[0]
+
+
+def squares(model: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """Return the sum of products of score residuals that robust errors tell."""
+    information = np.linalg.inv(model["naive_covariance"])
+    return np.asarray(information @ np.array(model["covariance"]) @ information)
+
+
+def paired() -> pd.DataFrame:
+    """Return records of which two are one family, every other one a family of its own."""
+    frame = table()
+    frame["family"] = [f"f{row - (row == PAIR[1])}" for row in range(ROWS)]
+    return frame
+
+
+def test_clusters_of_few_records_are_not_told_by_what_they_change(federation):
+    with federation(frame=paired()) as running:
+        assert running.run("verticox", "fit", {**FIT, "robust": True})
+        with pytest.raises(DataProblem, match="cluster column 'family' has fewer records than this node reveals"):
+            running.run("verticox", "fit", {**FIT, "cluster": "family"})
+
+
+def test_control_unchecked_a_pair_is_told_by_robust_errors_with_and_without_it(federation):
+    frame = paired()
+    with federation(frame=frame) as running, mock.patch("v6_verticox.stations.clusters.few", return_value=False):
+        asked = ({"robust": True}, {"cluster": "family"})
+        models = [running.run("verticox", "fit", {**FIT, **one, "tolerance": 1e-9})["model"] for one in asked]
+    names = [row["feature"] for row in models[0]["coefficients"]]
+    told = squares(models[1]) - squares(models[0])
+    residuals = score_residuals(frame, names, coefficients(models[0]), "time", "event")
+    pair = [residuals[row] for row in (PAIR[1] - 1, PAIR[1])]
+    np.testing.assert_allclose(told, np.outer(*pair) + np.outer(*pair[::-1]), atol=2e-4)
+
+
+def test_a_family_that_is_read_as_another_one_is_not_told(federation):
+    """Two tasks with the clusters as they are, and with one family in another: the difference is those few records'."""
+    with federation() as running:
+        assert running.run("verticox", "fit", {**FIT, "cluster": "family"})
+        names = [f"f{place}" for place in range(ROWS // 4) if place != 3]
+        read = {"columns": {"family": {"type": "category", "categories": names, "recode": {"f3": "f4"}}}}
+        with pytest.raises(ThresholdError, match="would set apart fewer rows"):
+            running.run("verticox", "fit", {**FIT, "cluster": "family", "dictionary": read})

@@ -78,7 +78,7 @@ def vertical(other: bool) -> dict[str, str]:
     number = np.round(rng.normal(size=ROWS), 3)
     columns = {
         "a": {"x": x.astype(int), "time": time, "event": event},
-        "b": {"z": z, "v": number},
+        "b": {"z": z, "v": number, "family": np.arange(ROWS) // 3},
         "c": {"w": w, "y": np.where(x ^ (rng.random(ROWS) < 0.2), "p", "n")},
     }
     for part in columns.values():
@@ -352,6 +352,7 @@ QUESTIONS = [
     Question("verticox", "evaluate", {"epsilon": 1.0}, "survivors", model=COX_ROWS),
     Question("verticox", "fit", {**COX, "solver": "private_newton"}, central="c", quick=False),
     Question("verticox", "fit", COX_PRODUCT, central="c"),
+    Question("verticox", "fit", {**COX, "cluster": "family"}, central="c", quick=False),
     Question("verticox", "fit", {**COX, "solver": "admm", "tolerance": 1e-3}, central="c", quick=False, times=2),
     Question("verticox", "evaluate", JOINED, central="c", model=COX_FIT),
     Question("verticox", "baseline", JOINED, central="c", model=COX_FIT),

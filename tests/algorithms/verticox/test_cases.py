@@ -207,7 +207,7 @@ def test_the_definition_of_score_residuals_is_that_of_lifelines(ward: pd.DataFra
         ({"weights": "since", "entry": "since"}, ArgumentError, "must be different columns"),
         ({"entry": "age"}, ArgumentError, "'age' is named for another role"),
         ({"split": "vertical", "robust": True, "ties": "efron"}, ArgumentError, "^robust of a vertical fit is for"),
-        ({"split": "vertical", "cluster": "family"}, ArgumentError, "^cluster is for split='horizontal'"),
+        ({"split": "vertical", "cluster": "family"}, ArgumentError, "^cluster and id_column must be different columns"),
     ],
 )
 def test_what_is_asked_wrongly_or_singles_out_records_is_named(

@@ -6,12 +6,13 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 from scipy import stats
 
 from . import cox, cox_formula
 from .cases import Case, Difference, Outcome, close, judge, same
-from .cox_names import ALGORITHM, ENTRY, EVENT, STRATA, TIME, WEIGHTS
+from .cox_names import ALGORITHM, CLUSTER, ENTRY, EVENT, STRATA, TIME, WEIGHTS
 from .cox_private_columns import check_private_columns, with_noise
 from .cox_rows import check_rows, rows_cases
 from .records import Refusals, is_numeric, not_aligned, number, owner_of
@@ -58,6 +59,8 @@ def survival(
     people["columns"][WEIGHTS] = [str(value) for value in random.choice([0.5, 1.0, 2.5], rows)]
     early = np.array([float(cell) for cell in cells]) * random.choice([0.0, 0.0, 0.3, 0.8], rows) - 0.01
     people["columns"][ENTRY] = [repr(round(float(value), 4)) for value in early]
+    families = draw(st.sampled_from([2, 12, 30, 400]))
+    people["columns"][CLUSTER] = [f"f{place}" for place in random.integers(0, families, rows)]
     home = {TIME: 0, EVENT: 0, STRATA: 0, WEIGHTS: 0, ENTRY: 0}
     place = draw(
         vertical(
@@ -133,9 +136,9 @@ def fit_cases(draw: Any) -> Case:
         if arguments["missing"] == "complete" and draw(st.integers(0, 4)) < 4:
             arguments = {name: arguments[name] for name in arguments if name not in ("solver", *ADMM)}
             arguments["ties"] = draw(st.sampled_from(["breslow", "breslow", "breslow", "efron"]))
-    for name, column in (("weights", WEIGHTS), ("entry", ENTRY)):
+    for name, value in (("weights", WEIGHTS), ("entry", ENTRY), ("robust", True), ("cluster", CLUSTER)):
         if draw(st.integers(0, 4)) == 4:
-            arguments[name] = column
+            arguments[name] = value
             if draw(st.integers(0, 3)):  # else what it does not go with may be there
                 arguments = {
                     key: arguments[key] for key in arguments if key not in ("solver", "ties", "missing", *ADMM)
@@ -189,12 +192,18 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
     extra = arguments.get("penalty") or arguments.get("strata") or arguments.get("ties") == "efron"
     if arguments.get("solver") == "admm" and extra:
         refuse.append(("ArgumentError", "ADMM as published has neither penalty nor strata nor Efron's ties"))
-    if arguments.get("weights") or arguments.get("entry"):
+    sandwich = arguments.get("robust") or arguments.get("cluster")
+    if sandwich and (arguments.get("weights") or arguments.get("entry")):
+        refuse.append(("ArgumentError", "robust errors go without weights and entry"))
+    if arguments.get("weights") or arguments.get("entry") or sandwich:
         private = arguments.get("solver", "private_newton") == "private_newton"
         if not private or arguments.get("ties") == "efron" or arguments.get("missing") == "complete":
-            refuse.append(("ArgumentError", "weights and entry go with private_newton and Breslow's ties"))
+            refuse.append(
+                ("ArgumentError", "weights, entry and robust errors go with private_newton and Breslow's ties")
+            )
         may.append(("DataProblem", "few records weigh or enter unlike the others"))
-    owners = {owner_of(case, feature) for feature in cox_formula.used(arguments)} | {owner_of(case, TIME)}
+    roles = [TIME, *([CLUSTER] if arguments.get("cluster") else [])]
+    owners = {owner_of(case, name) for name in (*cox_formula.used(arguments), *roles)}
     if len(owners) < 2:
         refuse.append(("PlacementError", "all columns are at one station"))
     whole = list(joined(stations, case.id_column).values())
@@ -250,11 +259,36 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
         refuse.append(("ThresholdError", "few tied events"))
     if arguments.get("time_transform") in ("identity", "log"):
         may.append(("ThresholdError", "few events far in time"))
+    if arguments.get("cluster"):
+        refuse += few_clusters(case, records)
     if arguments.get("strata"):
         sizes = [sum(record[STRATA] == name for record in records) for name in {record[STRATA] for record in records}]
         if min(sizes, default=0) < case.limit("minimum_count", 5):
             refuse.append(("ThresholdError", "a small stratum"))
     return refuse, may
+
+
+def few_clusters(case: Case, records: list[dict[str, Any]]) -> Refusals:
+    """Return why clusters of pooled records must be refused by the station that has them: few, or they set few records apart."""
+    least, sizes = case.limit("minimum_count", 5), Counter(record[CLUSTER] for record in records)
+    if len(sizes) < max(least, 2):
+        return [("ThresholdError", "few clusters")]
+    together = sum(size for size in sizes.values() if size > 1)
+    if len(records) - max(sizes.values()) < least or 0 < together < least:
+        return [("DataProblem", "few records in clusters, or outside the largest")]
+    return []
+
+
+def squares(arguments: dict[str, Any], records: list[dict[str, Any]], x: Any, fit: cox.Fit) -> Any:
+    """Return the sum of products of score residuals, by cluster if there are some; None where errors are the model's."""
+    if not (arguments.get("robust") or arguments.get("cluster")):
+        return None
+    time, event, strata = arrays(arguments, records)
+    weight, entry = cases(arguments, records)
+    residuals = cox.score_residuals(time, event, strata, x, fit.coefficients, "breslow", weight, entry)
+    family = [record[CLUSTER] for record in records] if arguments.get("cluster") else range(len(records))
+    sums = pd.DataFrame(residuals).groupby(np.array(family)).sum().to_numpy()
+    return sums.T @ sums
 
 
 def _hardly_varies(cells: list[str]) -> bool:
@@ -336,6 +370,9 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         )
         if refuse:
             return judge(case, outcome, refuse, lambda _: None, may)
+    if arguments.get("cluster") and len({record[CLUSTER] for record in records}) < 2 * x.shape[1]:
+        refuse.append(("ThresholdError", "few clusters for so many columns"))
+        return judge(case, outcome, refuse, lambda _: None, may)
     scale = x.std(axis=0)
     ties, penalty = arguments.get("ties", "breslow"), arguments.get("penalty", 0.0)
     pooled = cox.fit(time, event, strata, x, ties, penalty, *cases(arguments, records))
@@ -362,7 +399,10 @@ def check_fit(case: Case, outcome: Outcome) -> None:
             counts = (len(records), int(event.sum())) if told else (None, None)
             unsure = result["diagnostics"].get("log_likelihood_error", 0.0)
             unsure = unsure if any("log-likelihood" in text for text in result["warnings"]) else 0.0
-            compare_fit(result["model"], pooled, names, scale, penalty, counts, tolerance, unsure)
+            robust = squares(arguments, records, x, pooled)
+            families = len({record[CLUSTER] for record in records}) if arguments.get("cluster") else None
+            same("clusters", result["model"].get("clusters"), families)
+            compare_fit(result["model"], pooled, names, scale, penalty, counts, tolerance, unsure, robust)
 
     judge(case, outcome, refuse, compare, may)
 

@@ -195,7 +195,7 @@ class Fit(Cases, Private, Dealt):
         if self.epsilon is not None and not self.by_rows and self.solver != "private_newton":
             raise ArgumentError(f"solver={self.solver!r} has no noise; leave it out, or epsilon")
         private = self.solver == "private_newton" and self.ties == "breslow" and self.missing == "refuse"
-        cases = [name for name in ("weights", "entry", "robust") if getattr(self, name)]
+        cases = [name for name in ("weights", "entry", "robust", "cluster") if getattr(self, name)]
         if cases and not self.by_rows and not private:
             raise ArgumentError(
                 f"{cases[0]} of a vertical fit is for solver='private_newton' with ties='breslow' and missing='refuse'; choose these, or leave it out"
@@ -222,6 +222,10 @@ class Fit(Cases, Private, Dealt):
             )
         if len(set(outcome + identifier)) != len(outcome + identifier):
             raise ArgumentError("time, event, strata, weights, entry and id_column must be different columns")
+        if self.cluster is not None and self.cluster in identifier:
+            raise ArgumentError(
+                "cluster and id_column must be different columns; ask with robust=true where each record is its own cluster"
+            )
 
     @classmethod
     def usual_rounds(cls, given: Mapping[str, Any]) -> int:

@@ -31,7 +31,8 @@ from .solvers.consensus import solve_consensus
 from .solvers.newton import ROUNDS_BESIDE, solve
 from .solvers.newton import Fit as Solution
 
-SANDWICH_ROUNDS = 5  # as many as `robust` adds (README)
+SANDWICH_ROUNDS, CLUSTER_ROUNDS = 5, 3
+"""As many as `robust` adds, and `cluster` to these (README)."""
 MOST_STEPS = 40  # far beyond the about five that fits take: max_rounds ends first what does not converge
 SEEN = ("partial_predict", "partial_residuals")
 ADMM = ("partial_admm", "partial_auxiliary")
@@ -160,10 +161,11 @@ def warn_of_a_lone_predictor(federation: Federation, prepared: Prepared, options
 
 def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> dict[str, Any]:
     """Solve with nobody seeing a record-level value."""
-    surface = FederatedSurface(Alone(federation), prepared, options.limit - SANDWICH_ROUNDS * options.robust)
+    kept = SANDWICH_ROUNDS * options.sandwich + CLUSTER_ROUNDS * (options.cluster is not None)
+    surface = FederatedSurface(Alone(federation), prepared, options.limit - kept)
     scales = np.array(prepared.scales)
     solution = alone(solve(surface, options.penalty / scales**2, options.tolerance, MOST_STEPS, likelihood=True))
-    squares = alone(surface.squares()) if options.robust else None
+    squares = alone(surface.squares()) if options.sandwich else None
     _warn_of_accuracy(federation, prepared, surface, solution)
     result.warn_of_units(federation, prepared.names, solution.coefficients / scales)
     offset, shift = mean_predictor(federation, prepared, solution.coefficients)

@@ -5,6 +5,7 @@ from .horizontal.partials import partial_risk, partial_scores, partial_squares, 
 from .horizontal.private.partials import partial_outline, partial_slope
 from .noisy.partials import partial_arrange, partial_factors, partial_products, partial_survey
 from .stations.assessing import partial_assess
+from .stations.clusters import partial_group
 from .stations.consensus import partial_admm, partial_auxiliary
 from .stations.folds import partial_draw, partial_folds, partial_held_out, partial_judge, partial_split
 from .stations.private import partial_enter, partial_finish, partial_permute, partial_stage
@@ -22,6 +23,7 @@ __all__ = [
     "partial_factors",
     "partial_finish",
     "partial_folds",
+    "partial_group",
     "partial_held_out",
     "partial_judge",
     "partial_locate",

@@ -57,6 +57,7 @@ def model_json(
         "coefficients": coefficient_table(prepared.names, coefficients, covariance),
         "covariance": covariance.tolist(),
         **({} if squares is None else {"robust": True, "naive_covariance": naive.tolist()}),
+        **({} if options.cluster is None else {"cluster": options.cluster, "clusters": prepared.plan.clusters[1]}),
         "log_likelihood": null + gain,
         "null_log_likelihood": null,
         "likelihood_ratio_test": likelihood_ratio(gain, len(coefficients)),
@@ -128,6 +129,14 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
     if prepared.question.robust:
         base["central"] += (
             "; at the last step the sum of products of score residuals; sizes of ties of many events, as with Efron's ties"
+        )
+    if prepared.question.cluster:
+        base["researcher"] += ", the number of clusters"
+        base["central"] += (
+            "; of the score residuals their sums by cluster only, multiplied and added up over all clusters"
+        )
+        base["stations"] += (
+            "; how many clusters there are, nothing of who is in which but at the station with that column"
         )
     if prepared.question.weights:
         base["central"] += "; the sum of the events' case weights"

@@ -13,6 +13,7 @@ from .likelihood import FLAT, SINGULAR
 
 Vector = npt.NDArray[np.float64]
 CONFIDENCE_95 = 1.959963984540054  # quantile .975 of the standard normal
+CLUSTERS_PER_COLUMN = 2  # so that of p (p + 1) / 2 numbers no four times as many that they are made of can be found, and the matrix is regular
 LARGEST_EXPONENT = 700.0
 """Beyond it exp(coefficient) is no number: a feature in units so small that one of them is out of any record's reach."""
 

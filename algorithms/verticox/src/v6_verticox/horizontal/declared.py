@@ -113,8 +113,9 @@ class Cases(Split):
     )
     cluster: str | None = argument(
         COLUMN,
-        "Column of clusters, within each of which records may depend on one another: robust errors by cluster. A cluster's records are at one "
-        "station. With split='horizontal'.",
+        "Column of clusters, within each of which records may depend on one another: robust errors by cluster. With split='horizontal' a "
+        "cluster's records are at one station; of a vertical fit a column of any one station, without weights and entry (private_newton, ties "
+        "as breslow).",
         None,
     )
 
@@ -126,9 +127,8 @@ class Cases(Split):
     def check_together(self) -> None:
         """Refuse what is for whole records."""
         super().check_together()
-        if self.cluster is not None and not self.by_rows:
-            raise ArgumentError("cluster is for split='horizontal', where stations hold whole records; leave it out")
-        if self.robust and not self.by_rows and (self.weights or self.entry):
+        if self.sandwich and not self.by_rows and (self.weights or self.entry):
+            asked = "cluster" if self.cluster is not None else "robust"
             raise ArgumentError(
-                "robust of a vertical fit is for records without weights and entry; leave one of them out"
+                f"{asked} of a vertical fit is for records without weights and entry; leave one of them out"
             )

@@ -12,6 +12,7 @@ from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
 from fedbayes.federation.horizontal import SumReply, signed
 
+from ..cox.inference import CLUSTERS_PER_COLUMN
 from ..cox.narrow import few
 from . import grid, isolated
 from .messages import Question, TallyRequest, WeighRequest
@@ -19,7 +20,6 @@ from .partials import BITS
 
 Vector = npt.NDArray[np.float64]
 RECORDS_PER_COLUMN = 5  # as in a vertical fit
-CLUSTERS_PER_COLUMN = 2  # so that of p (p + 1) / 2 numbers no four times as many that they are made of can be found, and the matrix is regular
 NARROWEST = 1e-5  # a deviation beside half of the bounds' width, below which the moments hold too few digits
 
 

@@ -31,6 +31,7 @@ STAGES = (
     "turn_back",
     "residuals",
     "squares",
+    "clusters",
 )
 MOST_COEFFICIENT = 2**20
 """Of a and b in units of 2^-12: up to 256."""
@@ -169,6 +170,38 @@ class StageReply(Message):
     frac_bits: Public[dict[str, int]]
     for_stations: dict[int, Sealed] = field(default_factory=dict)
     counts: Exact[list[int]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRequest(Message):
+    """Bring the residuals that a stage sums by cluster from the rows' order to that of the clusters.
+
+    Attributes
+    ----------
+    plan : Plan
+    stage : Stage
+        The one that sums.
+    openings : Opened
+        To the outcome holder: the residuals.
+    residuals : Sealed or None
+        To the grouper, if it is another: what the outcome holder sent it.
+    dealt : Sealed or None
+        To the grouper: what the dealer tells it for sorting.
+    """
+
+    plan: Plan
+    stage: Stage
+    openings: Opened
+    residuals: Sealed | None
+    dealt: Sealed | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReply(Message):
+    """From the outcome holder residuals in the common order, sealed for the grouper; from this one what it publishes, sealed for the share holders."""
+
+    residuals: Sealed | None
+    published: Broadcast | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,8 @@ class Question(Message):
         Columns of case weights and of times of entry of the outcome holder.
     robust : bool
         Whether squares of score residuals are wanted.
+    cluster : str or None
+        Column, of any station, by which these are summed first.
     """
 
     time: str
@@ -56,6 +58,7 @@ class Question(Message):
     weights: str | None = None
     entry: str | None = None
     robust: bool = False
+    cluster: str | None = None
 
     @property
     def copies(self) -> int:
@@ -114,7 +117,8 @@ class Outcome(Message):
 class Described(Message):
     """The station's design columns by feature, the power of two each is divided by, its rows, how far tails reach (`tails.reach`), and of text
     features the category that is left out. With missing="complete" the share of its records that have no gap, rounded up to eighths; else 1.
-    Of a formula also which of its columns are here, the categories of factors, and its parts of products with another organization's columns.
+    Of a formula also which of its columns are here, the categories of factors, and its parts of products with another organization's columns. Where the
+    column of clusters is, how many there are; else 0.
     """
 
     columns: dict[str, list[str]]
@@ -127,6 +131,7 @@ class Described(Message):
     columns_here: list[str] = field(default_factory=list)
     levels: dict[str, list[str]] = field(default_factory=dict)
     sides: list[Side] = field(default_factory=list)
+    clusters: int = 0
 
     def __post_init__(self) -> None:
         if len(self.reach) != len(self.scales) or any(len(ends) != 2 or min(ends) <= 0.0 for ends in self.reach):
@@ -169,6 +174,8 @@ class Plan(Message):
         Products of two share holders' columns, whose own columns follow those of `widths`.
     flat : bool
         Whether tied events are rows of their own with Breslow's risk sets, as score residuals need them.
+    clusters : list of int
+        The share holder that knows which record is in which cluster, and how many clusters there are; empty without any.
     """
 
     holders: list[int]
@@ -184,6 +191,7 @@ class Plan(Message):
     weighted: bool = False
     products: list[Product] = field(default_factory=list)
     flat: bool = False
+    clusters: list[int] = field(default_factory=list)
 
     @property
     def senders(self) -> dict[int, int]:
@@ -197,6 +205,7 @@ class Plan(Message):
 
     def __post_init__(self) -> None:
         self._check_products()
+        self._check_clusters()
         if self.weighted and (self.complete or self.ties or self.band):
             raise ValueError("case weights go with Breslow's ties and records without gaps")
         if not 0.0 <= self.complete <= 1.0:
@@ -221,6 +230,18 @@ class Plan(Message):
             or sum(self.widths) + len(self.products) < 1
         ):
             raise ValueError("the plan's shapes do not fit together")
+
+    def _check_clusters(self) -> None:
+        if not self.clusters:
+            return
+        plain = self.flat and not (self.weighted or self.complete)
+        if (
+            not plain
+            or len(self.clusters) != 2
+            or self.clusters[0] not in self.holders
+            or not 2 <= self.clusters[1] <= self.records
+        ):
+            raise ValueError("the plan's clusters do not fit together")
 
     def _check_products(self) -> None:
         others = any(max(one.numbers, one.chooser) >= len(self.holders) for one in self.products)

@@ -13,6 +13,7 @@ from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdE
 from fedbayes.federation.vertical import check_equal_rows
 
 from ..arguments import Fit, checked_terms
+from ..cox.inference import CLUSTERS_PER_COLUMN
 from ..cox.tails import Tails
 from ..messages.products import Product
 from ..messages.setup import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
@@ -59,6 +60,7 @@ class Prepared:
         return self.plan.records // self.question.copies
 
 
+GROUPING = ("partial_group",)
 FITTING = ("partial_prepare", "partial_enter", "partial_permute", "partial_stage", "partial_finish")
 
 
@@ -81,9 +83,9 @@ def prepare(
         Questions that the job debits in all.
     """
     terms = told_terms(federation, options)
-    cases = [options.strata, options.weights, options.entry]
+    cases = [options.strata, options.weights, options.entry, options.cluster]
     named = [options.time, options.event, *cases, options.id_column, *options.columns]
-    called = [*PARTIALS, *FITTING, *functions]
+    called = [*PARTIALS, *FITTING, *functions, *(GROUPING if options.cluster else ())]
     columns = [name for name in named if name]
     shown, derived = "partial_split" in functions, terms.derived_from if terms is not None else []
     whom = organizations, options.helper
@@ -102,7 +104,8 @@ def prepare(
         "" if terms is None else terms.text,
         options.weights,
         options.entry,
-        options.robust,
+        options.sandwich,
+        options.cluster,
     )
     rows, orders = aligned(federation, question)
     requests = {member: PrepareRequest(question, rows, own) for member, own in orders.items()}
@@ -127,18 +130,18 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
         raise ArgumentError(f"time and event: the outcome is at two stations ({names}); leave one of them out")
     owner = outcomes[0]
     _check_features(federation, question, replies)
-    taking = [member for member, reply in replies.items() if reply.columns or reply.sides]
+    taking = [member for member, reply in replies.items() if reply.columns or reply.sides or reply.clusters]
     holders = [member for member in taking if member != owner] + [owner]
     if len(holders) < 2:
         raise PlacementError("all features are where the outcome is; use an ordinary Cox model at that station")
     check_equal_rows(replies[member].rows for member in holders)
     outcome = replies[owner].outcome
     assert outcome is not None
+    _check_clusters(federation, question, replies)
     crossed = planned(federation, question, replies, holders)
     check_products(question, crossed.products, solver)
     plan = _plan(question, replies, holders, replies[owner].rows, outcome, crossed.products)
-    if replies[owner].rows < RECORDS_PER_COLUMN * layout(plan).features:
-        raise ThresholdError("there are too few records for that many design columns; use fewer features")
+    _check_enough(question, plan, replies[owner].rows)
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
     labels_in_order += [label for labels in crossed.labels.values() for label in labels]
     scales = [scale for member in holders for scale in replies[member].scales] + crossed.scales
@@ -155,6 +158,17 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
         references,
         _formula(question, [replies[m] for m in holders], crossed),
     )
+
+
+def _check_enough(question: Question, plan: Plan, records: int) -> None:
+    """Refuse few records, or few clusters, for so many design columns."""
+    features = layout(plan).features
+    if records < RECORDS_PER_COLUMN * features:
+        raise ThresholdError("there are too few records for that many design columns; use fewer features")
+    if plan.clusters and plan.clusters[1] < CLUSTERS_PER_COLUMN * features:
+        raise ThresholdError(
+            f"cluster column '{question.cluster}' has too few clusters for that many design columns; use smaller clusters, or fewer features"
+        )
 
 
 def _formula(question: Question, replies: Sequence[Described], products: Planned) -> dict[str, Any]:
@@ -182,6 +196,7 @@ def _plan(
         raise ArgumentError(
             "ties='efron' needs to know how many tied events are complete, which nobody does with missing='complete'; use ties='breslow'"
         )
+    clusters = [[member, reply.clusters] for member, reply in replies.items() if reply.clusters]
     return Plan(
         holders,
         [len(replies[member].scales) for member in holders],
@@ -196,7 +211,21 @@ def _plan(
         question.weights is not None or question.entry is not None,
         products,
         question.robust,
+        clusters[0] if clusters else [],
     )
+
+
+def _check_clusters(federation: Federation, question: Question, replies: dict[int, Described]) -> None:
+    """Refuse a column of clusters that is nowhere or at two stations."""
+    if question.cluster is None:
+        return
+    at = [federation.name(member) for member, reply in replies.items() if reply.clusters]
+    if not at:
+        raise ArgumentError(f"cluster: no station has the column '{question.cluster}'; check its name")
+    if len(at) > 1:
+        raise ArgumentError(
+            f"cluster: '{question.cluster}' is at two stations ({' and '.join(at[:2])}); rename one of the columns"
+        )
 
 
 def _check_features(federation: Federation, question: Question, replies: dict[int, Described]) -> None:

@@ -8,9 +8,9 @@ import numpy.typing as npt
 from fedbayes.federation import Broadcast, Sealed
 from fedbayes.mpc.relayed_sums import relayed
 
-from ..messages.private import Opened, Stage, StageReply, StageRequest
+from ..messages.private import GroupReply, GroupRequest, Opened, Stage, StageReply, StageRequest
 from ..messages.setup import Plan
-from ..shares.agreed import CHECK, check_bound, layout, taker, total_of, verifier
+from ..shares.agreed import CHECK, check_bound, grouper, layout, taker, total_of, verifier
 from ..shares.travel import forms
 from .lockstep import Rounds
 
@@ -44,11 +44,15 @@ class Stages:
         self._opened = self._whole = Opened()
 
     async def run(
-        self, stages: list[Stage], permuted: Broadcast | None = None, corrections: Sealed | None = None
+        self,
+        stages: list[Stage],
+        permuted: Broadcast | None = None,
+        corrections: Sealed | None = None,
+        sorter: int | None = None,
     ) -> dict[str, Vector]:
-        """One round at the share holders; return what its shares reveal together."""
+        """One round at the share holders; return what its shares reveal together. `sorter`: who published `permuted`, if not the outcome holder."""
         replies = await self.federation.round(
-            "partial_stage", self._requests(stages, permuted, corrections), self.plan.holders, StageReply
+            "partial_stage", self._requests(stages, permuted, corrections, sorter), self.plan.holders, StageReply
         )
         self._whole = _added_up([replies[member] for member in self.plan.holders])
         self._opened = Opened(
@@ -59,10 +63,23 @@ class Stages:
             self.counts = counts.value
         return _added(list(replies.values()))
 
+    async def grouped(self, stage: Stage, dealt: Sealed | None) -> Broadcast | None:
+        """Have the residuals that were opened sorted by cluster: one round, two where the clusters are not at the outcome holder."""
+        owner, member = self.plan.holders[-1], grouper(self.plan)
+        opened = self._whole if owner == verifier(self.plan, self.federation.organization) else self._opened
+        own = dealt if owner == member else None
+        request = GroupRequest(self.plan, stage, opened, None, own)
+        reply = (await self.federation.round("partial_group", request, [owner], GroupReply))[owner]
+        if owner != member:
+            request = GroupRequest(self.plan, stage, Opened(), reply.residuals, dealt)
+            reply = (await self.federation.round("partial_group", request, [member], GroupReply))[member]
+        return reply.published
+
     def _requests(
-        self, stages: list[Stage], permuted: Broadcast | None, corrections: Sealed | None
+        self, stages: list[Stage], permuted: Broadcast | None, corrections: Sealed | None, sorter: int | None
     ) -> dict[int, StageRequest]:
         plan, own = self.plan, self.federation.organization
+        sorter = plan.holders[-1] if sorter is None else sorter
         takes, verifies = taker(plan, own), verifier(plan, own)
         letters = self._for_stations
         requests = {
@@ -70,7 +87,7 @@ class Stages:
                 plan,
                 stages,
                 self._whole if member == verifies else self._opened,
-                permuted.to_one(member) if permuted is not None and member != plan.holders[-1] else None,
+                permuted.to_one(member) if permuted is not None and member != sorter else None,
                 corrections if member == takes else None,
                 {sender: parts[member] for sender, parts in letters.items() if member in parts},
             )

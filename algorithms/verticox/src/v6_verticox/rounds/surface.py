@@ -19,7 +19,8 @@ from ..messages.private import (
     PermuteRequest,
     Stage,
 )
-from ..shares.agreed import layout, places_of
+from ..shares.agreed import grouper, layout, places_of
+from ..shares.clusters import KIND
 from ..shares.complete import NODES, integrated, opened_names
 from ..shares.layout import BESIDE
 from ..shares.layout import beside as beside_step
@@ -199,13 +200,17 @@ class FederatedSurface:
         return Stage("information", self._step, self._version, rows=self.edge_rows)
 
     async def squares(self) -> Vector:
-        """Return the sum of products of score residuals at the last point, (features, features): four rounds, five with small ties."""
+        """Return the sum of products of score residuals at the last point, or of their sums by cluster, (features, features): four to eight rounds."""
         stages = [Stage(kind, self._step, self._version) for kind in kinds(self._layout)]
         request = EnterRequest(self.plan, self._step, [], stages, False, {})
         dealt = await self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
         revealed = await self._stages.run([stages[0]], corrections=dealt[self.plan.helper].dealt)
         for stage in stages[1:]:
-            revealed = await self._stages.run([stage])
+            if stage.kind == KIND:
+                told = await self._stages.grouped(stage, dealt[self.plan.helper].sealed)
+                await self._stages.run([stage], told, sorter=grouper(self.plan))
+            else:
+                revealed = await self._stages.run([stage])
         return np.asarray(revealed[SQUARES])
 
     def rounds_left(self) -> int:

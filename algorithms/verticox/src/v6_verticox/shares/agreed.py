@@ -38,6 +38,8 @@ def layout(plan: Plan) -> Layout:
         weighted=plan.weighted,
         products=tuple(plan.products),
         flat=plan.flat or plan.complete > 0.0,
+        records=plan.records,
+        clusters=plan.clusters[1] if plan.clusters else 0,
     )
 
 
@@ -53,6 +55,13 @@ def taker(plan: Plan, aggregator: int) -> int:
 def verifier(plan: Plan, aggregator: int) -> int:
     """Return the share holder, by its organization, that sees whether central changed an opening: the first that is not beside central."""
     return next(member for member in plan.holders if member != aggregator)
+
+
+def grouper(plan: Plan) -> int:
+    """Return the share holder, by its organization, that knows the clusters; `ValueError` where there are none."""
+    if not plan.clusters:
+        raise ValueError("the plan has no clusters")
+    return plan.clusters[0]
 
 
 def own_parts(plan: Plan) -> list[int]:

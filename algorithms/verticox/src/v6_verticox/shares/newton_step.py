@@ -82,6 +82,7 @@ def opening(layout: Layout, name: Name) -> tuple[tuple[int, ...], int, int]:
         "turn": ((rows, features), RECIPROCAL_BITS, FEATURE_BITS),
         "turnback": ((rows, features), RECIPROCAL_BITS, TIE_BITS),
         "residual": ((rows, features), FEATURE_BITS, RISK_BITS + RECIPROCAL_BITS - FEATURE_BITS),
+        "clusters": ((layout.clusters, features), FEATURE_BITS, 0),
     }
     return table[name.kind]
 

@@ -16,7 +16,7 @@ from fedbayes.mpc.wires import Share, Wire
 
 from ..messages.names import START, Name
 from ..messages.private import Stage
-from . import complete, products, sandwich
+from . import clusters, complete, products, sandwich
 from . import newton_step as formulas
 from .layout import (
     BANDS,
@@ -102,7 +102,7 @@ class Program:
             Which one.
         permuted : mapping, optional
             At a share holder, for "features" and "relative_risk": what the outcome holder published, in the dealer's order
-            of the rows; the caller brings the shares back by `reorder`.
+            of the rows; the caller brings the shares back by `reorder`. For "clusters" what the grouper published.
         """
         return {
             "features": self._features,
@@ -128,6 +128,7 @@ class Program:
             "turn_back": self._sandwiched,
             "residuals": self._sandwiched,
             "squares": self._sandwiched,
+            "clusters": self._clusters,
         }[stage.kind](stage, permuted or {})
 
     def _factors(self, stage: Stage, permuted: Mapping[Name, Wide]) -> list[Wire]:
@@ -243,6 +244,9 @@ class Program:
     def _sandwiched(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         opened, revealed = sandwich.STAGES[stage.kind](self.engine, self.layout, stage, self.get)
         return Outgoing(opened, revealed)
+
+    def _clusters(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
+        return Outgoing({stage.named(clusters.KIND): clusters.sums(self.engine, self.layout, stage, permuted)})
 
     def _level(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         events = self.get(stage.named("reciprocal"))

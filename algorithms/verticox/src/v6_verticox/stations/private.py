@@ -26,12 +26,14 @@ from ..messages.private import (
     StageRequest,
 )
 from ..shares.agreed import inputs_of, layout
+from ..shares.clusters import KIND
 from ..shares.layout import COLUMNS, STARTS
 from ..shares.products import FEW
 from ..shares.program import Program
 from ..shares.sorting import as_places
-from ..shares.travel import forms, joined, pack, reorder, scattered
+from ..shares.travel import Outgoing, forms, joined, pack, reorder, scattered
 from .binding import before, bound, chained
+from .clusters import dealt_to_grouper, told_by_cluster
 from .dealer import dealt, dealt_inputs
 from .guards import check_effect
 from .holder import KeptWires, ShareHolder, revealed_words
@@ -52,7 +54,11 @@ def enter(station: Station, request: EnterRequest, judged: bool = False) -> Ente
     plan = request.plan
     if station.organization == plan.helper:
         inputs = inputs_of(plan, request.step, request.beside) if request.inputs else []
-        return EnterReply(dealt_inputs(station, plan, inputs) if inputs else None, dealt(station, plan, request.stages))
+        corrections = dealt(station, plan, request.stages)
+        grouping = [stage for stage in request.stages if stage.kind == KIND]
+        if grouping:
+            return EnterReply(dealt_to_grouper(station, plan, grouping[0]), corrections)
+        return EnterReply(dealt_inputs(station, plan, inputs) if inputs else None, corrections)
     holder = ShareHolder(station, plan)
     sent: dict[str, Wide] = {}
     for entry in inputs_of(plan, request.step, request.beside):
@@ -116,7 +122,7 @@ def _own_or_unsealed(
 def compute(station: Station, request: StageRequest) -> StageReply:
     """Answer `partial_stage`, of the whole job or of one fold."""
     holder = ShareHolder(station, request.plan)
-    stages, stage = request.stages, request.stages[0]
+    stage = request.stages[0]
     if stage.rows and holder.owns_outcome and list(stage.rows) != station.kept("edges")["rows"].tolist():
         raise MessageError("the baseline hazard was asked for at other rows than this station told")
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
@@ -131,17 +137,7 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         station.kept("products")  # nothing is revealed before products were judged
     if request.plan.complete and stage.kind not in BEFORE_COUNTING:
         station.kept("complete")  # nothing is revealed before the counts were checked
-    if stage.kind in ("features", "relative_risk"):
-        published = _published(holder, stage.step, request.permuted)
-        tau = _tau(holder, published)
-        if stage.kind == "features":
-            program.enter({name: published.pop(name) for name in STARTS if name in published})
-        full = {name: scattered(array, tau) for name, array in published.items()}
-        outgoing = reorder(joined([program.run(one, full) for one in stages]), tau)
-    else:
-        if stage.kind == "weigh_start" and stage.step:
-            program.enter(_published(holder, stage.step, request.permuted))
-        outgoing = joined([program.run(one) for one in stages])
+    outgoing = _ran(holder, program, request)
     digest = chained(holder, repr((request.plan, request.stages)), openings, label)
     outgoing = bound(holder, digest, label, outgoing)
     words, frac_bits = revealed_words(outgoing)
@@ -152,6 +148,26 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     few = outgoing.for_stations.get(FEW)
     for_stations = sealed_for_stations(holder, outgoing.for_stations) if few is None else sealed_few(holder, few)
     return StageReply(parts, checksum, shares, station.public(frac_bits), for_stations, answer)
+
+
+def _ran(holder: ShareHolder, program: Program, request: StageRequest) -> Outgoing:
+    """Run the stages of a request, with what was published for them, and bring what they open into the order in which it is opened."""
+    stages, stage = request.stages, request.stages[0]
+    if stage.kind in ("features", "relative_risk"):
+        published = _published(holder, stage.step, request.permuted)
+        tau = _tau(holder, published)
+        if stage.kind == "features":
+            program.enter({name: published.pop(name) for name in STARTS if name in published})
+        full = {name: scattered(array, tau) for name, array in published.items()}
+        return reorder(joined([program.run(one, full) for one in stages]), tau)
+    if stage.kind == KIND:
+        return program.run(stage, told_by_cluster(holder, stage, request.permuted))
+    if stage.kind == "weigh_start" and stage.step:
+        program.enter(_published(holder, stage.step, request.permuted))
+    outgoing = joined([program.run(one) for one in stages])
+    if stage.kind == "residuals" and request.plan.clusters:  # opened in the dealer's order of the rows
+        return reorder(outgoing, np.argsort(_tau(holder, {})))
+    return outgoing
 
 
 def _receive(holder: ShareHolder, program: Program, opened_before: Opened, label: str) -> dict[Name, np.ndarray]:

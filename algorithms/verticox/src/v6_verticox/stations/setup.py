@@ -20,6 +20,7 @@ from ..cox.proportional import trend
 from ..cox.tails import reach
 from ..messages.setup import Described, PrepareReply, PrepareRequest, Question
 from ..shares.complete import rounded_up, spread_out, without_gaps
+from .clusters import keep_clusters
 from .columns import Design, Matrix, Survival, design, survival
 from .formula import design_of_terms
 from .guards import check_ties, check_trend
@@ -40,7 +41,8 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     """Put the rows in the common order; check, centre and scale the columns; keep them for the job.
 
     **Reveals** to central: which features (of a formula: columns and terms) are here and their categories, each scale as a power of two,
-    of heavy tails how far they reach (`tails.reach`, two coarse moments a column), and from the outcome holder what `outcome.describe` says.
+    of heavy tails how far they reach (`tails.reach`, two coarse moments a column), and from the outcome holder what `outcome.describe` says;
+    of a column of clusters how many there are.
     **Assumes** nothing beyond what the matching of the records did.
     """
     question = request.question
@@ -53,12 +55,11 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     named = read_terms(question.formula).columns if question.formula else question.features
     here_of = [name for name in named if name in here]
     features = here_of if every is None else every.columns
-    if question.id_column is not None and question.id_column not in here:
-        raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
-    identifier = [] if question.id_column is None else [question.id_column]
-    if not here_of and not outcome:
+    grouping = [name for name in (question.cluster,) if name is not None and name in here]
+    identifier = _identifier(question, here)
+    if not here_of and not outcome and not grouping:
         return PrepareReply(None)
-    frame = station.data(columns=[*identifier, *outcome, *beside, *features])
+    frame = station.data(columns=list(dict.fromkeys([*identifier, *outcome, *beside, *features, *grouping])))
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
     present = _present(station, question, frame, [*outcome, *beside, *features])
@@ -66,6 +67,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     own = _design(station, frame[present], features, terms, limit)
     parts = sides(frame[present], across, limit)
     check_rewritten(station.dictionary, frame[present], [*features, *beside], limit)
+    clusters = keep_clusters(station, frame, grouping)
     single = _kept(station, own, present, question.copies)
     keep(station, parts, question.copies)
     described = None
@@ -79,9 +81,16 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     scales = [float(scale) for scale in own.scales]
     levels = {name: list(own_levels) for name, own_levels in own.levels.items()}
     known = [] if terms is None else here_of
-    rest = (own.references, rounded_up(present), known, levels, [part.side for part in parts])
+    rest = (own.references, rounded_up(present), known, levels, [part.side for part in parts], clusters)
     described_columns = Described(own.columns, scales, len(frame), described, reach(single), *rest)
     return PrepareReply(station.exact(described_columns, ANSWER, summed=False))
+
+
+def _identifier(question: Question, here: set[str]) -> list[str]:
+    """Return the identifier column, none where rows are in one order."""
+    if question.id_column is not None and question.id_column not in here:
+        raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
+    return [] if question.id_column is None else [question.id_column]
 
 
 def _terms(question: Question, here: set[str]) -> tuple[Terms | None, dict[str, Term], Terms | None]:

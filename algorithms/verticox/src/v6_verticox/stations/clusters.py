@@ -1,0 +1,179 @@
+"""What stations do so that score residuals are summed by cluster: the column checked where it is, residuals brought to it unseen, sorted there.
+
+**Assumes** that the helper, which deals, colludes with nobody, and that no two share holders do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import Broadcast, Sealed, Station, partial
+from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.mpc.shared_fixed import Dealer
+from fedbayes.mpc.wide import Wide
+
+from ..cox.inference import CLUSTERS_PER_COLUMN
+from ..cox.narrow import few
+from ..messages.names import Name
+from ..messages.private import GroupReply, GroupRequest, Opened, Stage
+from ..messages.setup import Plan
+from ..shares.agreed import grouper, layout
+from ..shares.clusters import (
+    KIND,
+    arranged,
+    blocks,
+    delta,
+    in_common_order,
+    order_name,
+    published,
+    relay_mask,
+    residuals_of,
+    sorted_name,
+)
+from ..shares.travel import forms, pack
+from .binding import before
+from .dealer import dealer_keys
+from .holder import KeptWires, ShareHolder
+from .openings import received
+
+KEPT, ALONE = "clusters", ""
+"""The one array of a payload has no name."""
+
+
+def keep_clusters(station: Station, frame: Any, columns: Sequence[str]) -> int:
+    """Check and keep the column of clusters, if it is here; return how many there are, else 0.
+
+    Raises
+    ------
+    DataProblem, ThresholdError
+        As `codes_of`.
+    """
+    if not columns:
+        return 0
+    codes = codes_of(frame[columns[0]], columns[0], max(station.policy.minimum_count, 2))
+    station.keep(KEPT, codes=codes)
+    return int(codes.max()) + 1
+
+
+def codes_of(column: Any, name: str, minimum_count: int) -> np.ndarray:
+    """Return the cluster 0, 1, ... of each record, (records,).
+
+    Raises
+    ------
+    DataProblem
+        Naming the column: a gap; clusters that part few records from the others.
+    ThresholdError
+        When there are fewer clusters than the node reveals.
+    """
+    if column.isna().any():
+        raise DataProblem(
+            f"cluster column '{name}' has missing values; fill them in (a record of its own is a cluster)"
+        )
+    codes, counts = np.unique(
+        column.astype(str).str.strip().to_numpy(dtype=str), return_inverse=True, return_counts=True
+    )[1:]
+    if len(counts) < minimum_count:
+        raise ThresholdError(f"cluster column '{name}' has fewer clusters than this node reveals; use smaller clusters")
+    if len(codes) - counts.max() < minimum_count or few(counts[counts > 1].sum(), minimum_count):
+        raise DataProblem(
+            f"cluster column '{name}' has fewer records than this node reveals outside its largest cluster, or in clusters of more than one record; "
+            "use another column, or robust=true without clusters"
+        )
+    return np.asarray(codes, dtype=np.int64)
+
+
+def dealt_to_grouper(station: Station, plan: Plan, stage: Stage) -> Sealed:
+    """Return what the dealer tells the grouper for sorting the residuals that a stage sums; it was dealt before."""
+    keys, member = dealer_keys(station, plan), grouper(plan)
+    mask = KeptWires(station)[residuals_of(stage)].mask
+    told = delta(
+        Dealer(keys), layout(plan), stage, mask, keys[-1], keys[plan.holders.index(member)], member != plan.holders[-1]
+    )
+    return station.seal(member, pack({ALONE: told}), _topic(stage))
+
+
+@partial
+def partial_group(station: Station, request: GroupRequest) -> GroupReply:
+    """Bring masked score residuals from the rows' order into that of the records, at the outcome holder; sort them by cluster, where the clusters are.
+
+    **Reveals** to the station with the clusters uniform vectors; to the other share holders uniform vectors and a uniform permutation; to central nothing.
+    **Assumes** what the module says.
+    """
+    holder, stage = ShareHolder(station, request.plan), request.stage
+    member = grouper(holder.plan)
+    if stage.kind != KIND:
+        raise MessageError("this is no stage that sums by cluster; start the job again")
+    if not holder.owns_outcome and station.organization != member:
+        raise MessageError("this station neither has the outcome nor the clusters; start the job again")
+    if holder.owns_outcome:
+        residuals = _opened(holder, stage, request.openings)
+        if station.organization != member:
+            masked = residuals + relay_mask(holder.key, stage, residuals.shape)
+            return GroupReply(station.seal(member, pack({ALONE: masked}), _topic(stage)), None)
+    else:
+        residuals = _unsealed(holder, holder.plan.holders[-1], request.residuals, stage)
+    told = _unsealed(holder, holder.plan.helper, request.dealt, stage)
+    return GroupReply(None, _published(holder, stage, residuals, told))
+
+
+def _topic(stage: Stage) -> str:
+    return f"clusters|{stage.label}"
+
+
+def _unsealed(holder: ShareHolder, sender: int, sealed: Sealed | None, stage: Stage) -> Wide:
+    if sealed is None:
+        raise MessageError("what another station sends for the clusters is missing; start the job again")
+    arrays = holder.unseal(sender, sealed, _topic(stage))
+    if list(arrays) != [ALONE]:
+        raise MessageError("a payload of the protocol is damaged; the job stops")
+    return arrays[ALONE]
+
+
+def _opened(holder: ShareHolder, stage: Stage, openings: Opened) -> Wide:
+    """Return the opened residuals in the common order of the records, (records, features). At the outcome holder."""
+    name = residuals_of(stage)
+    try:
+        travelling = forms(layout(holder.plan), openings.sums)
+        cut = received(holder, before(holder, f"{stage.kind}|{stage.label}"), openings, travelling)
+        public = travelling[name].public(cut[name])
+    except (ValueError, LookupError):
+        raise MessageError("an opening has another shape than it must; the job stops") from None
+    if public.shape != (holder.plan.rows, layout(holder.plan).features):
+        raise MessageError("an opening has another shape than it must; the job stops")
+    check_same(holder, stage, public)
+    return in_common_order(holder.key, public, holder.plan.records)
+
+
+def check_same(holder: ShareHolder, stage: Stage, public: Wide | None) -> None:
+    """Raise `MessageError` if the outcome holder is told other residuals than before: those of the stage are bound to what is revealed."""
+    if public is None:
+        raise MessageError("the residuals of a stage are missing; start the job again")
+    holder.once(f"grouping|{stage.label}", {ALONE: public})
+
+
+def _published(holder: ShareHolder, stage: Stage, residuals: Wide, told: Wide) -> Broadcast:
+    shapes, codes = layout(holder.plan), holder.station.kept(KEPT)["codes"]
+    count = int(codes.max()) + 1
+    if len(codes) != shapes.records or count != shapes.clusters or count < CLUSTERS_PER_COLUMN * shapes.features:
+        raise MessageError("this station has other clusters than the plan says; start the job again")
+    arrangement = arranged(codes, blocks(shapes.records, shapes.clusters))
+    if residuals.shape != (shapes.records, shapes.features) or told.shape != (len(arrangement), shapes.features):
+        raise MessageError("a payload of the protocol is damaged; the job stops")
+    arrays = published(holder.key, stage, residuals, arrangement, told)
+    holder.once(f"grouped|{stage.label}", arrays)
+    return holder.seal_all(arrays, _topic(stage))
+
+
+def told_by_cluster(holder: ShareHolder, stage: Stage, sealed: Broadcast | None) -> dict[Name, Wide]:
+    """Return what the grouper published for a stage; the outcome holder sees that what it told the grouper is what was opened."""
+    member = grouper(holder.plan)
+    if holder.owns_outcome:
+        check_same(holder, stage, KeptWires(holder.station)[residuals_of(stage)].public)
+    if holder.station.organization == member:
+        return holder.kept(f"grouped|{stage.label}", [sorted_name(stage), order_name(stage)])
+    if sealed is None:
+        raise MessageError("what the station with the clusters published is missing; start the job again")
+    return holder.receive_sealed(member, sealed, _topic(stage))
