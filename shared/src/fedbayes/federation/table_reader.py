@@ -10,7 +10,7 @@ from ..bayes.dictionary import Dictionary
 from ..bayes.dictionary_entry import Cut
 from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
-from . import choosing, dictionaries, node_databases
+from . import announced, choosing, dictionaries, node_databases
 from .answered.history import History
 from .envelope import Request
 from .errors import DataProblem, PolicyError, ThresholdError
@@ -68,6 +68,7 @@ class TableReader(Member):
             folder,
             self.policy.csv_separator,
             self.policy.csv_decimal,
+            announced.is_private(self.memory),
         )
 
     @cached_property
