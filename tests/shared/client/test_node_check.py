@@ -53,7 +53,7 @@ WRONGS = [
     (ENV, "node_extra_env: {FEDBAYES_MINIMUM_COUNT: '9'}\n" + ENV, 16, "ignored", "reaches the node and no algorithm"),
     (ENV, ENV + "  FEDBAYES_MINIMUM_ROWS: 60\n", 17, "ignored", "stands again further down"),
     (ENV, ENV + "  MINIMUM_COUNT: 9\n", 17, "ignored", "did you mean 'FEDBAYES_MINIMUM_COUNT'"),
-    (ENV, ENV + "  fedbayes_minimum_count: 9\n", 17, "ignored", "did you mean 'FEDBAYES_MINIMUM_COUNT'"),
+    (ENV, ENV + "  fedbayes_minimum_count: 9\n", 17, "stops", "did you mean 'FEDBAYES_MINIMUM_COUNT'"),
     (ENV, ENV + "  FEDBAYES_MINIMUM_CUONT: 9\n", 17, "stops", "did you mean 'FEDBAYES_MINIMUM_COUNT'"),
     (ENV, ENV + "  FEDBAYES_ALLOW_PREDICTIONS: perhaps\n", 17, "stops", "cannot be read"),
     (ENV, ENV + "  FEDBAYES_BUDGET_DAYS: 0\n", 17, "stops", "days are above 0"),

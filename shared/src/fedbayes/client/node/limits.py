@@ -10,7 +10,7 @@ from typing import Any
 from ...dp.promise import excess
 from ...federation.errors import PolicyError
 from ...federation.limit_kinds import FALSE
-from ...federation.policy import KINDS, NOT_LIMITS, PREFIX, Policy
+from ...federation.policy import KINDS, NOT_LIMITS, PREFIX, Policy, is_meant
 from ..text.limits import say
 from .file import IGNORED, LIMIT, NOTE, STOPS, UNSAFE, Finding, Place
 
@@ -55,7 +55,7 @@ def _variable(name: str, part: Place, line: int) -> Iterator[Finding]:
         yield Finding(line, STOPS, f"'{name}' cannot be set for algorithms: no task starts")
     elif name in LIMITS:
         yield from _limit(name, part, line)
-    elif name.startswith(PREFIX):
+    elif is_meant(name):
         if name not in NOT_LIMITS:
             yield Finding(line, STOPS, f"'{name}' is no limit: every task stops here{_near(name, 0.6)}")
     elif _near(name, 0.8):
