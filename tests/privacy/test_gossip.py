@@ -32,9 +32,9 @@ def seen_by(deviate: Callable[[Ask, Federation, Any], Any]) -> list[Any]:
             raise StopIteration
         return asking(self, function, request, organizations, *rest)
 
-    with mock.patch.object(Federation, "_ask", ask), InProcess("v6_dp_naive_bayes", files(), {}, "a") as party:
-        with pytest.raises(Exception, match="unexpected"):
-            party.run("fit", ASKED)
+    party = InProcess("v6_dp_naive_bayes", files(), {}, "a")
+    with mock.patch.object(Federation, "_ask", ask), party, pytest.raises(Exception, match="unexpected"):
+        party.run("fit", ASKED)
     return answers
 
 
