@@ -27,6 +27,7 @@ from fedbayes.bayes.missing import Reading
 from fedbayes.federation import announced
 from fedbayes.federation.errors import DataProblem, PolicyError
 from fedbayes.federation.table_reader import TableReader
+from fedbayes.federation.tables import files
 from fedbayes.federation.tables.excel import check_digits
 from fedbayes.federation.tables.reading import Source
 
@@ -181,3 +182,52 @@ def test_a_long_number_in_a_sheet_refuses_exact_answers_alone() -> None:
     check_digits(frame, Reading(identifiers=("id",), alone=True))
     with pytest.raises(DataProblem, match="2\\^53"):
         check_digits(frame, Reading(identifiers=("id",)))
+
+
+BROKEN = {
+    "a name in another encoding": b"f,2,M\xfcller",
+    "a field too many": b"f,2,x,y",
+    "many too many": b"f,2,x,y,z,,",
+    "a field too few": b"f,2",
+    "a quotation mark": b'f,2,x"y',
+    "nothing in it": b",,",
+}
+"""One row of a file, as it should not be written: in columns that the task asks for the row is what it says, or missing, and no other row is otherwise."""
+
+
+@pytest.mark.parametrize("place", [1, 20, 40])
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("row", BROKEN.values(), ids=BROKEN)
+def test_a_row_that_is_written_wrongly_refuses_nothing(
+    row: bytes, large: bool, place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether somebody's name has an umlaut decided, for nothing and under an epsilon, whether a task was answered that did not ask for names."""
+    rows = [f"{'fm'[number % 2]},{number % 3},x".encode() for number in range(40)]
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"\n".join([b"sex,dx,name", *rows[: place - 1], row, *rows[place - 1 :]]))
+    if large:
+        monkeypatch.setattr(files, "LARGE_BYTES", -1)
+    domain = {"sex": {"categories": ["f", "m"]}, "dx": {"categories": [0, 1]}}
+    for name, value in {"DATABASE_URI": str(path), "DATABASE_TYPE": "csv"}.items():
+        monkeypatch.setenv(f"DEFAULT_{name}", value)
+    monkeypatch.setenv("USER_REQUESTED_DATABASE_LABELS", "default")
+    source = Source(None, {}, alone=True)
+    assert source.names == ["sex", "dx", "name"]
+    read = source.frame(domain, (), ["sex", "dx"])
+    assert len(read) == 41
+    texts = [[canonical_text(cell) for cell in cells] for cells in read[["sex", "dx"]].itertuples(index=False)]
+    del texts[place - 1]
+    assert texts == [list(line.decode().split(","))[:2] for line in rows]
+
+
+@pytest.mark.parametrize("broken", ["a name in another encoding", "a field too many"])
+def test_control_exact_tasks_say_what_is_wrong_with_a_file(
+    broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"sex,dx,name\nf,1,x\nm,0,x\n" + BROKEN[broken])
+    for name, value in {"DATABASE_URI": str(path), "DATABASE_TYPE": "csv"}.items():
+        monkeypatch.setenv(f"DEFAULT_{name}", value)
+    monkeypatch.setenv("USER_REQUESTED_DATABASE_LABELS", "default")
+    with pytest.raises(DataProblem, match=r"UTF-8|as a table|more fields"):
+        Source(None, {}).frame()
