@@ -56,7 +56,7 @@ WRONGS = [
     (ENV, ENV + "  fedbayes_minimum_count: 9\n", 17, "stops", "did you mean 'FEDBAYES_MINIMUM_COUNT'"),
     (ENV, ENV + "  FEDBAYES_MINIMUM_CUONT: 9\n", 17, "stops", "did you mean 'FEDBAYES_MINIMUM_COUNT'"),
     (ENV, ENV + "  FEDBAYES_ALLOW_PREDICTIONS: perhaps\n", 17, "stops", "cannot be read"),
-    (ENV, ENV + "  FEDBAYES_BUDGET_DAYS: 0\n", 17, "stops", "days are above 0"),
+    (ENV, ENV + "  FEDBAYES_BUDGET_DAYS: 0\n", 17, "stops", "days are an hour or more"),
     (ENV, ENV + "  FEDBAYES_BUDGET_DAYS: 1 year\n", 17, "stops", "no unit"),
     (ENV, ENV + '  FEDBAYES_MAXIMUM_DELTA: "1e-6,"\n', 17, "stops", "a number with a point"),
     (ENV, ENV + "  FEDBAYES_MAXIMUM_DELTA: 2\n", 17, "note", "promises nothing"),

@@ -109,3 +109,17 @@ def test_numbers_that_are_some_hold(text, value):
 def test_numbers_that_are_none_stop_every_task(name, text):
     with pytest.raises(PolicyError, match=name):
         read(**{name: text})
+
+
+@pytest.mark.parametrize("days", ["0", "1e-9", "0.04"])
+def test_a_period_in_which_a_budget_limits_nothing_is_refused(days):
+    with pytest.raises(PolicyError, match="BUDGET_DAYS"):
+        read(LEDGER="vault", BUDGET_EPSILON="1", BUDGET_DAYS=days)
+    assert read(LEDGER="vault", BUDGET_EPSILON="1", BUDGET_DAYS="0.5").budget_days == 0.5
+
+
+@pytest.mark.parametrize(("name", "text"), [("SCHEMA", "schema.json"), ("PINNED_KEYS", '{"a": "9f"}')])
+def test_a_file_beside_a_ledger_that_is_not_named_is_refused(name, text):
+    """Without it the schema was not read: what it says to be missing was counted as values."""
+    with pytest.raises(PolicyError, match=f"FEDBAYES_{name} needs FEDBAYES_LEDGER"):
+        read(**{name: text})

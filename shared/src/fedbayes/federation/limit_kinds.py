@@ -130,7 +130,9 @@ def _heard_amount(value: Any) -> float:
 
 FLAG = Kind('"true" or "false"', _flag, True, _heard(bool))
 COUNT = Kind('a whole number, at least 0, such as "50"', _count, True, _heard(int))
-AMOUNT = Kind('a number with a point and no unit, such as "1.5"; days are above 0', _amount, True, _heard_amount)
+AMOUNT = Kind(
+    'a number with a point and no unit, such as "1.5"; days are an hour or more', _amount, True, _heard_amount
+)
 NAME = Kind("a name", _name, False, _heard(bool))
 LIST = Kind('a list, such as "age,sex", or ["age", "sex"]', _list, False, _heard(bool))
 SEPARATOR, DECIMAL = _one_of(SEPARATORS), _one_of(DECIMALS)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LEDGER_FILE = "fedbayes-ledger.sqlite3"
 PREFIX = "FEDBAYES_"
+SHORTEST_DAYS = 1.0 / 24.0
+"""Of a budget's period: in less, a budget limits nothing."""
 NOT_LIMITS = frozenset({"FEDBAYES_DATA", "FEDBAYES_EMBEDDED", RECORD})
 
 
@@ -129,15 +131,16 @@ class Policy:
         return replace(policy, budget_delta=budget_delta(policy.budget_epsilon, policy.budget_delta))
 
     def _check(self) -> None:
-        if self.budget_days == 0:
+        if self.budget_days is not None and self.budget_days < SHORTEST_DAYS:
             raise PolicyError(
-                f"{PREFIX}BUDGET_DAYS is 0, which would forget every debit; ask the node administrator for a period above 0, or none"
+                f"{PREFIX}BUDGET_DAYS is less than an hour, which would forget every debit at once; ask the node administrator for a longer period, or none"
             )
         budgets = (self.budget_epsilon, self.budget_delta, self.maximum_queries)
-        if self.ledger is None and self.pinned_keys is not None:
-            raise PolicyError(
-                f"{PREFIX}PINNED_KEYS needs {PREFIX}LEDGER; ask the node administrator to name its folder database"
-            )
+        for name in ("pinned_keys", "schema"):
+            if self.ledger is None and getattr(self, name) is not None:
+                raise PolicyError(
+                    f"{PREFIX}{name.upper()} needs {PREFIX}LEDGER; ask the node administrator to name its folder database"
+                )
         if self.ledger is None and any(budget is not None for budget in budgets):
             raise PolicyError(
                 f"the node sets a budget but no {PREFIX}LEDGER; ask the node administrator to name its folder database"

@@ -16,7 +16,9 @@ from .file import IGNORED, LIMIT, NOTE, STOPS, UNSAFE, Finding, Place
 
 LIMITS = {PREFIX + name.upper(): name for name in KINDS}
 LEAST = ("minimum_rows", "minimum_organizations", "minimum_count")
-NEEDS_LEDGER = tuple(PREFIX + name for name in ("BUDGET_EPSILON", "BUDGET_DELTA", "MAXIMUM_QUERIES", "PINNED_KEYS"))
+NEEDS_LEDGER = tuple(
+    PREFIX + name for name in ("BUDGET_EPSILON", "BUDGET_DELTA", "MAXIMUM_QUERIES", "PINNED_KEYS", "SCHEMA")
+)
 MUCH_EPSILON = 5.0  # where the dossier calls a promise weak
 FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")  # SHA-256, `mpc.relay.fingerprint`
 WEAK = {
