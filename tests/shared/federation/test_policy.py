@@ -65,3 +65,61 @@ def test_the_settings_can_always_be_read():
     policy.check_function("disclosure_settings")
     with pytest.raises(PolicyError, match="partial_x"):
         policy.check_function("partial_x")
+
+
+@pytest.mark.parametrize("name", ["Name", "name ", "NAME", "na\u200bme", "name"])
+def test_a_column_that_looks_like_a_denied_one_is_denied(name):
+    """An administrator sees a name in a spreadsheet, not its blanks: the limit did nothing, and nobody noticed."""
+    policy = read(DENIED_COLUMNS="name")
+    assert not policy.allows(name)
+    with pytest.raises(PolicyError, match="denied_columns"):
+        policy.check_columns([name])
+    assert policy.allows("names")
+
+
+@pytest.mark.parametrize("text", ["name;sex", "'name','sex'", '"name", "sex"', "name\nsex", "{name, sex}", "name|sex"])
+def test_a_list_of_another_kind_is_no_list_of_one_name(text):
+    with pytest.raises(PolicyError, match="FEDBAYES_DENIED_COLUMNS"):
+        read(DENIED_COLUMNS=text)
+    assert read(DENIED_COLUMNS='["name;sex"]').denied_columns == ("name;sex",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["fedbayes_maximum_epsilon", "Fedbayes_Maximum_Epsilon", "FED_BAYES_MAXIMUM_EPSILON", "FEDBAYESMAXIMUM_EPSILON"],
+)
+def test_a_prefix_that_is_written_otherwise_is_refused(name):
+    """The variable was ignored: the node had no limit, and said so nowhere."""
+    with pytest.raises(PolicyError, match=name):
+        Policy.from_environment({name: "1"})
+    assert Policy.from_environment({"BAYES_MAXIMUM_EPSILON": "1", "FED": "1"}) == Policy.from_environment({})
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [(" 1e3 ", 1000.0), ("1_000", 1000.0), ("\u0661\u0660", 10.0), ("+.5", 0.5), ("1e-400", 0.0)]
+)
+def test_numbers_that_are_some_hold(text, value):
+    assert read(MAXIMUM_EPSILON=text).maximum_epsilon == value
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "nan", "inf", "-inf", "1e400", "-0.5", "1,5", "0x10", "1.5 epsilon", "none", "\u00bd", "None"]
+)
+@pytest.mark.parametrize("name", ["MAXIMUM_EPSILON", "MAXIMUM_DELTA", "MAXIMUM_HONEST_FRACTION"])
+def test_numbers_that_are_none_stop_every_task(name, text):
+    with pytest.raises(PolicyError, match=name):
+        read(**{name: text})
+
+
+@pytest.mark.parametrize("days", ["0", "1e-9", "0.04"])
+def test_a_period_in_which_a_budget_limits_nothing_is_refused(days):
+    with pytest.raises(PolicyError, match="BUDGET_DAYS"):
+        read(LEDGER="vault", BUDGET_EPSILON="1", BUDGET_DAYS=days)
+    assert read(LEDGER="vault", BUDGET_EPSILON="1", BUDGET_DAYS="0.5").budget_days == 0.5
+
+
+@pytest.mark.parametrize(("name", "text"), [("SCHEMA", "schema.json"), ("PINNED_KEYS", '{"a": "9f"}')])
+def test_a_file_beside_a_ledger_that_is_not_named_is_refused(name, text):
+    """Without it the schema was not read: what it says to be missing was counted as values."""
+    with pytest.raises(PolicyError, match=f"FEDBAYES_{name} needs FEDBAYES_LEDGER"):
+        read(**{name: text})

@@ -12,7 +12,7 @@ from fedbayes.federation import Federation, Sealed
 from fedbayes.federation.errors import ArgumentError, MessageError, StationError
 
 from .arguments import AGGREGATION_NAMES
-from .gossip import replaced, schedule
+from .gossip import schedule
 from .messages import GossipReply, GossipRequest, StatisticsReply, StatisticsRequest
 from .model import Plan, finalise
 from .robust import FEWEST, merge_robustly, rare_classes, tolerated
@@ -67,14 +67,7 @@ def collect_by_gossip(federation: Federation, stations: Sequence[int], plan: Pla
         ends = number == len(steps)
         sends = {} if ends else steps[number]
         requests = {
-            station: GossipRequest(
-                step=number,
-                plan=plan,
-                received=dict([letters[station]]) if station in letters else {},
-                replaces=ends and station in replaced(stations),
-                send_to=sends.get(station),
-                tell=ends and station == min(stations),
-            )
+            station: GossipRequest(number, plan, dict([letters[station]] if station in letters else ()))
             for station in stations
         }
         replies = federation.round("partial_gossip", requests, stations, GossipReply, last=ends)

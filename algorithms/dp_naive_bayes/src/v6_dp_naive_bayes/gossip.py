@@ -13,6 +13,44 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Move:
+    """What one station does in one step.
+
+    Attributes
+    ----------
+    sender, receiver : int or None
+        Whose vector of the step before it takes, and who gets its own.
+    replaces : bool
+        Whether the vector that it takes is the total, in place of its own.
+    tells : bool
+        Whether central gets its vector: the total, from one station.
+    """
+
+    sender: int | None
+    receiver: int | None
+    replaces: bool
+    tells: bool
+
+
+def move_of(stations: Sequence[int], own: int, step: int) -> Move:
+    """Return what station `own` does in a step, from 0 to the number of exchanges.
+
+    Raises
+    ------
+    ValueError
+        If there is no such step, or the station is none of them.
+    """
+    steps = schedule(stations)
+    if not 0 <= step <= len(steps) or own not in stations:
+        raise ValueError("there is no such step of gossip")
+    ends = step == len(steps)
+    senders = {receiver: sender for sender, receiver in steps[step - 1].items()} if step else {}
+    receiver = None if ends else steps[step].get(own)
+    return Move(senders.get(own), receiver, ends and own in replaced(stations), ends and own == min(stations))
 
 
 def schedule(stations: Sequence[int]) -> list[dict[int, int]]:

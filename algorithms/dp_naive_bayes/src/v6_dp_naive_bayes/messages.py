@@ -54,24 +54,15 @@ class GossipRequest(Message):
     Parameters
     ----------
     step : int
-        0 makes the noisy statistics; later steps use what step - 1 left.
+        0 makes the noisy statistics; later steps use what step - 1 left. Who sends to whom follows from it and the stations of the job.
     plan : Plan
     received : dict
         Sender -> its sealed vector of the step before.
-    replaces : bool
-        Whether the received vector replaces the own one (it is the total) or is added.
-    send_to : int or None
-        Whom this station's vector goes to.
-    tell : bool
-        Whether central gets the vector: at the end, from one station.
     """
 
     step: int
     plan: Plan
     received: dict[int, Sealed]
-    replaces: bool
-    send_to: int | None
-    tell: bool
 
     def __post_init__(self) -> None:
         if not 0 <= self.step <= 64 or self.plan.noise.placement != "local" or self.plan.published:

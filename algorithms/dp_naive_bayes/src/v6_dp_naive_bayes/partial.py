@@ -12,6 +12,7 @@ from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.horizontal import EvaluateRequest, Query, SumReply, added, one_budget, release, tally_station
 
+from .gossip import Move, move_of
 from .messages import GossipReply, GossipRequest, StatisticsReply, StatisticsRequest
 from .model import Plan, summarise
 from .published import publish
@@ -46,25 +47,39 @@ def partial_gossip(station: Station, request: GossipRequest) -> GossipReply:
     -----
     **Reveals** to one peer a step the sum of statistics that carry whole local noise each; to central a digest,
     and at the end, from one station, the total. **Assumes** nothing about the others' noise, each has its own; that peers
-    add up what they were sent.
+    add up what they were sent. Who sends to whom, and who tells when, is not central's to say.
     """
-    before = f"gossip-{request.step - 1}"
+    move, before = _move(station, request), f"gossip-{request.step - 1}"
     noise = request.plan.noise
     receipt = station.charge(noise.epsilon, noise.delta, NOTE, once=one_budget(station), relation=noise.relation)
     vector = station.kept(before)["vector"] if request.step else _noisy(station, request.plan)
-    for sender, letter in request.received.items():
-        payload = station.unseal(sender, letter, before)
+    if move.sender is not None:
+        payload = station.unseal(move.sender, request.received[move.sender], before)
         if len(payload) != vector.nbytes:
             raise MessageError("a peer's vector has another length; use one version everywhere")
         other = np.frombuffer(payload, dtype="<i8")
-        vector = other.astype(np.int64) if request.replaces else vector + other
+        vector = other.astype(np.int64) if move.replaces else vector + other
     station.keep(f"gossip-{request.step}", vector=vector)
     payload = vector.astype("<i8").tobytes()
     sealed = None
-    if request.send_to is not None:
-        sealed = station.seal(request.send_to, payload, f"gossip-{request.step}")
+    if move.receiver is not None:
+        sealed = station.seal(move.receiver, payload, f"gossip-{request.step}")
     digest = station.released(hashlib.sha256(payload).digest(), receipt)
-    return GossipReply(sealed, digest, station.released(vector, receipt) if request.tell else None)
+    return GossipReply(sealed, digest, station.released(vector, receipt) if move.tells else None)
+
+
+def _move(station: Station, request: GossipRequest) -> Move:
+    """Return what this station does, among all stations of the job, whatever central would have it do."""
+    stations = station.require_members().stations
+    if tuple(station.participants) != stations:
+        raise MessageError("gossip goes round among all stations of the job, and some are not asked; the job stops")
+    try:
+        move = move_of(stations, station.organization, request.step)
+    except ValueError:
+        raise MessageError("there is no such step of gossip among these stations; the job stops") from None
+    if set(request.received) != ({move.sender} - {None}):
+        raise MessageError("a step of gossip lacks the vector that it adds, or has another's; the job stops")
+    return move
 
 
 def _noisy(station: Station, plan: Plan) -> NDArray[np.int64]:

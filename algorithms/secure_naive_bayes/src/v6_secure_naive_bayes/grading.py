@@ -156,7 +156,8 @@ def _places(station: Station, request: ScoresRequest) -> Words:
         encoded = model.schema.select(names).encode(station.arrays(names, model.schema.to_domain()))
         places = lattice.places_of(station.organization, encoded)
         if station.organization == plan.holder:
-            truth = model.schema[model.label].encode(station.arrays([plan.label], model.schema.to_domain())[plan.label])
+            label = model.schema[model.label]
+            truth = label.encode(station.arrays([plan.label], {plan.label: label.to_json()})[plan.label])
             places = places + lattice.label_place(truth)
     if len(places) != plan.rows:
         raise DataProblem("the stations do not hold the same number of rows; align them first")

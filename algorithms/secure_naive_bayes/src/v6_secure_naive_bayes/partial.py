@@ -178,7 +178,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     that may not be called private, only to as many organizations as the node demands, and if no count is in 1 .. `minimum_count` - 1.
     **Assumes** nothing about other parties: every table carries its whole noise.
     """
-    station.policy.check_columns([*request.columns.features, request.columns.label])
+    station.check_columns([*request.columns.features, request.columns.label])
     station.require_private(request.promises)
     if not request.release:
         station.require_predictions()

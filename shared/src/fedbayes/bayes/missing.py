@@ -45,6 +45,8 @@ class Rule:
         Whether the task gives the categories: then no cell decides how another is read.
     numeric : bool
         Whether the domain gives bounds: the column holds numbers, even if none is there.
+    alone : bool
+        Whether nothing says what the column holds, and yet no cell decides how another is read.
     listed, missing : frozenset of str
         Canonical texts that are values, and that are declared to be missing.
     """
@@ -55,6 +57,12 @@ class Rule:
     missing: frozenset[str] = frozenset()
     comma: bool = False
     closed: bool = False
+    alone: bool = False
+
+    @property
+    def points(self) -> bool:
+        """Whether decimal commas are told from others."""
+        return self.comma and (self.alone or not self.text)
 
     def is_missing(self, value: object) -> bool:
         """Return whether a cell is missing whatever else is in its column."""
@@ -71,7 +79,7 @@ class Rule:
         Where the domain says whether they are numbers it alone decides, not what else is there.
         """
         if self.numeric or not self.closed:
-            return self.numeric or numbers
+            return self.numeric or (numbers and not self.alone)
         return all(number_of(text) is not None for text in self.listed)
 
     def pointed(self, value: str) -> str:
@@ -101,6 +109,9 @@ class Reading:
         Whether the table is a file in which a comma in a number is a decimal comma.
     measured : collection of str
         Columns whose size alone matters: a dictionary computes others from them, or cuts them.
+    alone : bool
+        Whether every cell is read by itself, also in columns of which nothing says what they hold: noise that is for one row covers nothing else. These keep
+        their text.
     """
 
     domain: Mapping[str, Any] = field(default_factory=dict)
@@ -109,6 +120,7 @@ class Reading:
     typed: Collection[str] = ()
     comma: bool = False
     measured: Collection[str] = ()
+    alone: bool = False
 
     def rule(self, column: str) -> Rule:
         """Return the rule of one column.
@@ -130,7 +142,8 @@ class Reading:
         texts = column in self.identifiers or (named and (declaring is entry or not listed.isdisjoint(USUAL)))
         numeric = "bounds" in declaring and column not in self.identifiers
         closed = bool(listed) and declaring is entry and column not in self.typed
-        return Rule(texts and column not in self.typed, numeric, listed, missing, self.comma, closed)
+        alone = self.alone and not numeric and not closed and column not in self.identifiers
+        return Rule(alone or (texts and column not in self.typed), numeric, listed, missing, self.comma, closed, alone)
 
 
 def top_missing(domain: Mapping[str, Any]) -> list[Any]:
@@ -204,7 +217,7 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
     if any(isinstance(value, date) for value in values):
         values = dates_as_text(values)
         column = pandas.Series(np.array([*values, None], dtype=object)[codes], column.index, name=column.name)
-    if rule.comma and not rule.text and (points := _with_points(values, rule)) != values:
+    if rule.points and (points := _with_points(values, rule)) != values:
         values = points
         column = pandas.Series(np.array([*values, None], dtype=object)[codes], column.index, name=column.name)
     gone = np.array([rule.is_missing(value) for value in values], dtype=np.bool_)
@@ -231,7 +244,8 @@ def _with_points(values: list[Any], rule: Rule) -> list[Any]:
     """Return distinct values with decimal points; as they are in a column that is no numbers for all that."""
     points = [rule.pointed(value) if isinstance(value, str) else value for value in values]
     present = [value for value in points if not rule.is_missing(value)]
-    return points if rule.numeric or rule.closed or _are_numbers(present, rule) else values
+    whatever_else = rule.numeric or rule.closed or rule.alone
+    return points if whatever_else or _are_numbers(present, rule) else values
 
 
 def dates_as_text(values: list[Any]) -> list[Any]:

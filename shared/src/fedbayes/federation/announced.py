@@ -46,6 +46,12 @@ def kept(memory: Memory) -> Preflight | None:
     return None if content is None else decode(Preflight, content)
 
 
+def is_private(memory: Memory) -> bool:
+    """Return whether the job announced that all that leaves is differentially private."""
+    announced = kept(memory)
+    return announced is not None and announced.private
+
+
 def digest(preflight: Preflight | None) -> str:
     """Return the digest of an announcement, 64 hexadecimal digits, for the manifest; empty without one."""
     return "" if preflight is None else digest_of(preflight)
@@ -101,8 +107,7 @@ def check_debit(
 
 def check_exact(station: Member) -> None:
     """Raise `MessageError` if the job announced that all that leaves is differentially private."""
-    announced = kept(station.memory)
-    if announced is not None and announced.private:
+    if is_private(station.memory):
         raise MessageError("the job announced private answers only, and asks for an exact one; the job stops")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,8 @@ from .tables.dialect import DECIMALS, SEPARATORS
 
 __all__ = ["AMOUNT", "COUNT", "DECIMAL", "FALSE", "FLAG", "LIST", "MAPPING", "NAME", "SEPARATOR", "Kind", "limit"]
 
+NO_NAME = re.compile(r"""^["'{]|["'}]$|[;\n\t|]""")
+"""In an entry of a list without brackets: it is another kind of list."""
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
@@ -85,9 +88,12 @@ def _mapping(text: str) -> dict[str, str]:
 
 
 def _list(text: str) -> tuple[str, ...]:
-    """Read ``a,b``, or a list."""
+    """Read ``a,b``, or a list; an entry of the first that has marks of a list, or of other lists, would be no name that anybody meant."""
     if not text.startswith(("[", "(")):
-        return tuple(entry.strip() for entry in text.split(",") if entry.strip())
+        names = tuple(entry.strip() for entry in text.split(",") if entry.strip())
+        if any(NO_NAME.search(name) for name in names):
+            raise ValueError
+        return names
     entries = _plain(text)
     if not isinstance(entries, list | tuple) or not all(isinstance(entry, str | int | float) for entry in entries):
         raise ValueError
@@ -124,8 +130,10 @@ def _heard_amount(value: Any) -> float:
 
 FLAG = Kind('"true" or "false"', _flag, True, _heard(bool))
 COUNT = Kind('a whole number, at least 0, such as "50"', _count, True, _heard(int))
-AMOUNT = Kind('a number with a point and no unit, such as "1.5"; days are above 0', _amount, True, _heard_amount)
+AMOUNT = Kind(
+    'a number with a point and no unit, such as "1.5"; days are an hour or more', _amount, True, _heard_amount
+)
 NAME = Kind("a name", _name, False, _heard(bool))
-LIST = Kind('a list, such as "age,sex"', _list, False, _heard(bool))
+LIST = Kind('a list, such as "age,sex", or ["age", "sex"]', _list, False, _heard(bool))
 SEPARATOR, DECIMAL = _one_of(SEPARATORS), _one_of(DECIMALS)
 MAPPING = Kind("{organization: fingerprint}", _mapping, False, _heard(bool))

@@ -43,7 +43,12 @@ def preprocessing() -> list[dict[str, Any]]:
             return list(steps)
     except (ValueError, TypeError, KeyError, AttributeError):
         pass
-    raise PolicyError("the task's preprocessing cannot be read; leave it out")
+    raise unreadable_preprocessing()
+
+
+def unreadable_preprocessing() -> PolicyError:
+    """Return the error of steps that are none."""
+    return PolicyError("the task's preprocessing cannot be read; leave it out")
 
 
 def plain_file(kind: str) -> Path | None:

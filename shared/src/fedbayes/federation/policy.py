@@ -2,7 +2,7 @@
 
 Every variable has the prefix ``FEDBAYES_``, because ``algorithm_env`` of a vantage6 node is one dictionary for all its images. vantage6's own ``get_env_var``
 is not used: it decodes values twice, returns None for numbers and misreads lists. A variable with the prefix that is not known here
-is refused, because a limit with a typing error would silently not hold.
+is refused, because a limit with a typing error would silently not hold; so is one whose prefix is written otherwise.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from ..dp.promise import budget_delta, excess
 from .errors import BudgetError, PolicyError
 from .limit_kinds import AMOUNT, COUNT, DECIMAL, FLAG, LIST, MAPPING, NAME, SEPARATOR, Kind, limit
 from .node_databases import RECORD, folder_database
+from .tables.names import differs_unseen
 
 if TYPE_CHECKING:
     from ..dp.ledger import Ledger
 
 LEDGER_FILE = "fedbayes-ledger.sqlite3"
 PREFIX = "FEDBAYES_"
+SHORTEST_DAYS = 1.0 / 24.0
+"""Of a budget's period: in less, a budget limits nothing."""
 NOT_LIMITS = frozenset({"FEDBAYES_DATA", "FEDBAYES_EMBEDDED", RECORD})
 
 
@@ -38,7 +41,7 @@ class Policy:
     minimum_organizations : int
         Fewest organizations in one computation, and in one secure sum with this station.
     allowed_columns, denied_columns : tuple of str or None
-        Columns that may be used (None: all), and that may not.
+        Columns that may be used (None: all), and that may not. A column that differs from one that may not by blanks, capitals or accents alone may not either.
     maximum_epsilon, maximum_delta : float or None
         Most privacy loss of one release.
     allowed_functions : tuple of str or None
@@ -116,7 +119,7 @@ class Policy:
         names = {PREFIX + name.upper(): name for name in KINDS}
         values: dict[str, Any] = {}
         for variable, text in environment.items():
-            if not variable.startswith(PREFIX) or variable in NOT_LIMITS:
+            if not is_meant(variable) or variable in NOT_LIMITS:
                 continue
             if variable not in names:
                 raise PolicyError(
@@ -128,15 +131,16 @@ class Policy:
         return replace(policy, budget_delta=budget_delta(policy.budget_epsilon, policy.budget_delta))
 
     def _check(self) -> None:
-        if self.budget_days == 0:
+        if self.budget_days is not None and self.budget_days < SHORTEST_DAYS:
             raise PolicyError(
-                f"{PREFIX}BUDGET_DAYS is 0, which would forget every debit; ask the node administrator for a period above 0, or none"
+                f"{PREFIX}BUDGET_DAYS is less than an hour, which would forget every debit at once; ask the node administrator for a longer period, or none"
             )
         budgets = (self.budget_epsilon, self.budget_delta, self.maximum_queries)
-        if self.ledger is None and self.pinned_keys is not None:
-            raise PolicyError(
-                f"{PREFIX}PINNED_KEYS needs {PREFIX}LEDGER; ask the node administrator to name its folder database"
-            )
+        for name in ("pinned_keys", "schema"):
+            if self.ledger is None and getattr(self, name) is not None:
+                raise PolicyError(
+                    f"{PREFIX}{name.upper()} needs {PREFIX}LEDGER; ask the node administrator to name its folder database"
+                )
         if self.ledger is None and any(budget is not None for budget in budgets):
             raise PolicyError(
                 f"the node sets a budget but no {PREFIX}LEDGER; ask the node administrator to name its folder database"
@@ -144,15 +148,18 @@ class Policy:
 
     def allows(self, column: str) -> bool:
         """Return whether a column may be used."""
-        denied = self.denied_columns is not None and column in self.denied_columns
         missing = self.allowed_columns is not None and column not in self.allowed_columns
-        return not (denied or missing)
+        return not (missing or self.denies(column))
+
+    def denies(self, column: str) -> bool:
+        """Return whether a column may not be used by its name, or by one that people take for the same."""
+        return differs_unseen(column, self.denied_columns or ())
 
     def check_columns(self, columns: list[str]) -> None:
         """Raise `PolicyError` naming a column that may not be used."""
         for column in columns:
             if not self.allows(column):
-                limit = "denied_columns" if column in (self.denied_columns or ()) else "allowed_columns"
+                limit = "denied_columns" if self.denies(column) else "allowed_columns"
                 raise PolicyError(
                     f"column '{column}' may not be used at this node ({limit}); leave it out or ask the node administrator"
                 )
@@ -246,6 +253,11 @@ class Policy:
             field.name: list(value) if isinstance(value := getattr(self, field.name), tuple) else value
             for field in fields(self)
         }
+
+
+def is_meant(variable: str) -> bool:
+    """Return whether a variable says that it is a limit: it has the prefix, in capitals or not, with its underscore or without."""
+    return variable.upper().replace("_", "").startswith(PREFIX.rstrip("_"))
 
 
 def _read(variable: str, kind: Kind, text: str) -> Any:

@@ -10,7 +10,7 @@ from ..bayes.dictionary import Dictionary
 from ..bayes.dictionary_entry import Cut
 from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
-from . import choosing, dictionaries, node_databases
+from . import announced, choosing, dictionaries, node_databases
 from .answered.history import History
 from .envelope import Request
 from .errors import DataProblem, PolicyError, ThresholdError
@@ -68,6 +68,7 @@ class TableReader(Member):
             folder,
             self.policy.csv_separator,
             self.policy.csv_decimal,
+            announced.is_private(self.memory),
         )
 
     @cached_property
@@ -79,11 +80,8 @@ class TableReader(Member):
     def columns(self) -> list[str]:
         """Names of the columns that this node lets the task use, with those that the study's dictionary derives from them."""
         names = [name for name in self._source.names if self.policy.allows(name)]
-        denied = self.policy.denied_columns or ()
-        return [
-            *names,
-            *(name for name, needs in self._source.derived.items() if name not in denied and needs <= set(names)),
-        ]
+        derived = self._source.derived.items()
+        return [*names, *(name for name, needs in derived if not self.policy.denies(name) and needs <= set(names))]
 
     def data(
         self,
@@ -199,7 +197,7 @@ class TableReader(Member):
         Checked are `columns`, the columns that they are derived from, and those by which preprocessing or a subset leaves rows out.
         """
         self.policy.check_columns(self._source.origins(columns))
-        self.policy.check_columns([name for name in columns if name in (self.policy.denied_columns or ())])
+        self.policy.check_columns(list(filter(self.policy.denies, columns)))
 
     def public_schema(self) -> dict[str, Any] | None:
         """Return the public domains from the administrator's schema file beside the ledger; None without such a file."""

@@ -126,6 +126,12 @@ class Question(Message):
         return Design(read_terms(self.formula), self.schema, self.references) if self.formula else None
 
     @property
+    def reading(self) -> dict[str, Any]:
+        """The domain by which cells are read where noise is added: of the outcome too, of which no cell decides then how another is read."""
+        ends = {"bounds": [min(0.0, self.times[0]) - 1.0, self.times[-1]]}
+        return {**self.domain, **self.strata, self.time: ends, self.event: {"categories": [0, 1]}}
+
+    @property
     def columns(self) -> list[str]:
         """All columns that are read."""
         own = self.domain if self.design is None else self.design.terms.columns

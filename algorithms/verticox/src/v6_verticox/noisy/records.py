@@ -58,7 +58,7 @@ def read(station: Station, joint: Joint, holder: int) -> Own:
     mine = [column for column in question.schema if _within(question.labels, question.labels_of(column), own_columns)]
     names = [column.name for column in mine]
     outcome = [question.time, question.event] if owner else []
-    frame = station.data([*outcome, *names], domain={name: question.domain[name] for name in names})
+    frame = station.data([*outcome, *names], domain={name: question.reading[name] for name in (*outcome, *names)})
     table = frame.iloc[station.kept("places")["places"]]
     known = np.ones(len(table), dtype=np.bool_)
     time = event = None

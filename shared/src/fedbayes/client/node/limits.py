@@ -10,13 +10,15 @@ from typing import Any
 from ...dp.promise import excess
 from ...federation.errors import PolicyError
 from ...federation.limit_kinds import FALSE
-from ...federation.policy import KINDS, NOT_LIMITS, PREFIX, Policy
+from ...federation.policy import KINDS, NOT_LIMITS, PREFIX, Policy, is_meant
 from ..text.limits import say
 from .file import IGNORED, LIMIT, NOTE, STOPS, UNSAFE, Finding, Place
 
 LIMITS = {PREFIX + name.upper(): name for name in KINDS}
 LEAST = ("minimum_rows", "minimum_organizations", "minimum_count")
-NEEDS_LEDGER = tuple(PREFIX + name for name in ("BUDGET_EPSILON", "BUDGET_DELTA", "MAXIMUM_QUERIES", "PINNED_KEYS"))
+NEEDS_LEDGER = tuple(
+    PREFIX + name for name in ("BUDGET_EPSILON", "BUDGET_DELTA", "MAXIMUM_QUERIES", "PINNED_KEYS", "SCHEMA")
+)
 MUCH_EPSILON = 5.0  # where the dossier calls a promise weak
 FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")  # SHA-256, `mpc.relay.fingerprint`
 WEAK = {
@@ -55,7 +57,7 @@ def _variable(name: str, part: Place, line: int) -> Iterator[Finding]:
         yield Finding(line, STOPS, f"'{name}' cannot be set for algorithms: no task starts")
     elif name in LIMITS:
         yield from _limit(name, part, line)
-    elif name.startswith(PREFIX):
+    elif is_meant(name):
         if name not in NOT_LIMITS:
             yield Finding(line, STOPS, f"'{name}' is no limit: every task stops here{_near(name, 0.6)}")
     elif _near(name, 0.8):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .. import node_databases
 from ..errors import ThresholdError
-from . import linked, readings, selections
+from . import linked, readings, selections, sources
 from .cut_columns import in_numbers
 from .organizations import Answers, Members
 from .readings import Readings
@@ -231,12 +231,16 @@ class History:
         return not self._policy.allow_differences and self._folder is None
 
     def _place(self, folder: Path) -> tuple[Path, int, str]:
-        """Return what a record is opened with; its data have one name for two labels of one file, and never one that a researcher writes."""
+        """Return what a record is opened with; its data have one name for all labels of one file, and never one that a researcher writes."""
+        return folder, self._organization, self._table
+
+    @cached_property
+    def _table(self) -> str:
         label = node_databases.requested_label()
-        path = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")
-        if path and os.path.exists(path):
-            path = os.path.realpath(path)
-        return folder, self._organization, hashlib.sha256(repr((path, self._policy.cohort)).encode()).hexdigest()[:32]
+        address = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")
+        if address and os.path.exists(address):
+            address = os.path.realpath(address)
+        return sources.name_of(self._folder or Path(), address, self._policy.cohort)
 
     def _note_readings(self, read: Mapping[str, str]) -> None:
         self._memory.note(READ, sorted(read.items()))

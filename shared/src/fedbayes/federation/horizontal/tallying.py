@@ -198,7 +198,8 @@ def tally_station(
     classes = model.schema[model.label].cardinality
     form = Form(request.noise.private, classes)
     form.check_size(MessageError)
-    names, domain = [*model.features, request.label], model.schema.to_domain()
+    own = model.schema.to_domain()
+    names, domain = [*model.features, request.label], {**own, request.label: own[model.label]}
     frame = request.unit.frame(station, names, domain)
     with schema_errors(DataProblem):
         truth = model.schema[model.label].encode(frame[request.label])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...bayes.encoding import SchemaError
+import numpy as np
+
+from ...bayes.encoding import SchemaError, is_number
+from ...bayes.formula import as_numbers, as_texts
 from ...bayes.missing import Reading
 from .. import node_databases
 from ..errors import DataProblem, PolicyError, ThresholdError
@@ -18,6 +21,9 @@ from .files import KINDS, NO_TEXT, read_file, settled
 if TYPE_CHECKING:
     from .databases import Database
 
+FILTER = "filter_range"
+"""The one step of preprocessing that vantage6 4.15 has."""
+PARAMETERS = {"column", "min_", "max_", "include_min", "include_max"}
 KNOWN = ", ".join([*KINDS.values(), *node_databases.ADDRESSED])
 
 
@@ -64,6 +70,8 @@ def read_database(
     ------
     DataProblem
         If the node's database is of a kind that tasks cannot read.
+    PolicyError
+        If the task's preprocessing is another than vantage6's filter.
     """
     label = (node_databases.requested_label() or "").upper()
     kind = node_databases.database_kind(label)
@@ -71,14 +79,36 @@ def read_database(
         raise DataProblem(f"tasks cannot read a database of this kind; ask the node administrator for one of: {KNOWN}")
     steps = node_databases.preprocessing()
     filtered = tuple(str(step.get("parameters", {}).get("column")) for step in steps)
-    typed = replace(reading, typed=filtered)
+    typed = reading if reading.alone else replace(reading, typed=filtered)
     if database is not None:
         frame = settled(database.frame(columns), typed)
     else:
         path, sheet = Path(os.environ[f"{label}_DATABASE_URI"]), os.environ.get(f"{label}_SHEET_NAME")
         frame = read_file(path, kind, typed, sheet, columns, dialect(path) if kind == "csv" else None)
-    if not steps:
-        return frame
-    from vantage6.algorithm.tools.preprocessing import preprocess_data
+    return settled(_filtered(frame, steps), reading) if steps else frame
 
-    return settled(preprocess_data(frame, steps), reading)
+
+def _filtered(frame: Any, steps: Sequence[Mapping[str, Any]]) -> Any:
+    """Return the rows that vantage6's `filter_range` keeps, but for one thing: a cell that cannot be compared leaves out its row.
+
+    There it ends the task, which tells of that one cell also where the answer has noise.
+    """
+    for step in steps:
+        asked = step["parameters"]
+        if step.get("function") != FILTER or not set(asked) <= PARAMETERS:
+            raise node_databases.unreadable_preprocessing()
+        for bound, included, sign in (("min_", "include_min", 1), ("max_", "include_max", -1)):
+            if asked.get(bound) is not None:
+                order = sign * _order(frame[asked["column"]], asked[bound])
+                frame = frame[order >= 0 if asked.get(included) else order > 0]
+    return frame
+
+
+def _order(column: Any, limit: Any) -> Any:
+    """Return the sign of each cell less a limit, shape (n,): of numbers, or of texts where the limit is one; NaN where a cell is missing or neither."""
+    if is_number(limit):
+        return np.sign(as_numbers(column) - limit)
+    if not isinstance(limit, str):
+        raise node_databases.unreadable_preprocessing()
+    texts = as_texts(column)
+    return np.where(texts == "", np.nan, (texts > limit).astype(np.float64) - (texts < limit))

@@ -76,7 +76,8 @@ def check_digits(frame: Any, reading: Reading) -> None:
     """Refuse a column with numbers that a sheet cannot hold to the last digit: such codes and identifiers are other ones.
 
     Columns with bounds in the domain, and those that a dictionary computes with, are measured: of these the last digit does not matter. Nor does it where the
-    task gives categories, of which none is such a number: whatever the digits are, the cell is none of them.
+    task gives categories, of which none is such a number: whatever the digits are, the cell is none of them. Where every cell is read by itself, such a number
+    is what the sheet stores: a refusal would tell of it.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def check_digits(frame: Any, reading: Reading) -> None:
     DataProblem
         Naming the column.
     """
-    for position, name in enumerate(frame.columns):
+    for position, name in enumerate(() if reading.alone else frame.columns):
         rule = reading.rule(str(name))
         harmless = (
             str(name) in reading.measured or rule.numeric or (rule.closed and not any(map(_is_long, rule.listed)))

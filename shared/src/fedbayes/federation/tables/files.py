@@ -12,7 +12,7 @@ from ..errors import DataProblem
 from . import parquet
 from .dialect import Dialect, lines, of_file
 from .excel import as_stored, check_digits, check_read, check_sheet
-from .large_csv import LARGE_BYTES, OPTIONS, TOO_MANY_FIELDS, read_large_csv
+from .large_csv import LARGE_BYTES, OPTIONS, REPLACING, TOO_MANY_FIELDS, long_rows, read_large_csv
 
 NO_TEXT = "this station's file is no text in UTF-8; ask the node administrator to save it as CSV in UTF-8"
 KINDS = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
@@ -48,7 +48,8 @@ def read_file(
     SchemaError
         If what is declared as missing cannot be read.
     DataProblem
-        If the rows of a CSV file have more fields than its header, or an Excel file has cells whose values it does not keep.
+        If the rows of a CSV file have more fields than its header, or an Excel file has cells whose values it does not keep. Where every cell is read by
+        itself neither is refused because of a row, nor what is no UTF-8.
     """
     import pandas
 
@@ -56,6 +57,8 @@ def read_file(
         written = of_file(path) if dialect is None else dialect
         reading = replace(reading, comma=written.comma)
         names = column_names(path, written) if columns is None else list(columns)
+        if reading.alone and (long := long_rows(path, written.separator)):
+            return settled(_texts(path, names, written.separator, long), reading, convert=True)
         if path.stat().st_size > LARGE_BYTES and names:
             return read_large_csv(path, names, reading, dialect=written)
         frame = _csv(path, names, reading, written.separator)
@@ -78,7 +81,8 @@ def column_names(path: Path, dialect: Dialect) -> list[str]:
 
     if any("\0" in name for name in next(lines(path, dialect.separator), [])):  # of two bytes a letter
         raise DataProblem(NO_TEXT)
-    return [str(name) for name in pandas.read_csv(path, nrows=0, sep=dialect.separator).columns]
+    plain = pandas.read_csv(path, nrows=0, sep=dialect.separator, **REPLACING)  # looks at rows too
+    return [str(name) for name in plain.columns]
 
 
 def _csv(path: Path, names: Sequence[str], reading: Reading, separator: str) -> Any:
@@ -89,12 +93,25 @@ def _csv(path: Path, names: Sequence[str], reading: Reading, separator: str) -> 
     import pandas
 
     text: Any = {name: str for name in names if reading.rule(name).text}
-    frame = pandas.read_csv(path, dtype=text, sep=separator, **OPTIONS)
+    options = {**OPTIONS, **REPLACING} if reading.alone else OPTIONS
+    frame = pandas.read_csv(path, dtype=text, sep=separator, **options)
     if not isinstance(frame.index, pandas.RangeIndex):
         raise DataProblem(TOO_MANY_FIELDS)
     large = [name for name in names if frame[name].dtype.kind == "f" and inexact(frame[name])]
     if large:
-        frame = pandas.read_csv(path, dtype={**text, **dict.fromkeys(large, str)}, sep=separator, **OPTIONS)
+        frame = pandas.read_csv(path, dtype={**text, **dict.fromkeys(large, str)}, sep=separator, **options)
+    return frame
+
+
+def _texts(path: Path, names: Sequence[str], separator: str, long: Sequence[int]) -> Any:
+    """Return columns as texts, of which the rows with too many fields hold nothing: which field is of which column nobody knows."""
+    import pandas
+
+    options = {**OPTIONS, **REPLACING, "index_col": False}
+    frame = pandas.read_csv(path, usecols=list(names), dtype=str, sep=separator, **options)[list(names)].astype(object)
+    if long[-1] >= len(frame):
+        raise DataProblem(TOO_MANY_FIELDS)
+    frame.iloc[list(long)] = None
     return frame
 
 

@@ -26,6 +26,9 @@ TOO_MANY_FIELDS = (
 )
 OPTIONS: Any = {"keep_default_na": False, "na_values": [""], "low_memory": False, "float_precision": "round_trip"}
 
+REPLACING: Any = {"encoding_errors": "replace"}
+"""Options besides, where no cell may refuse a task: what is no UTF-8 is replaced, in its cell alone."""
+
 
 def read_large_csv(
     path: Path, columns: Sequence[str], reading: Reading, rows: int = ROWS, dialect: Dialect | None = None
@@ -55,22 +58,29 @@ def read_large_csv(
     separator = (dialect or Dialect()).separator
     check_fields(path, separator)
     texts = {name for name in columns if reading.rule(name).text}
-    parts = _parts(path, columns, texts, rows, separator)
+    options = {**OPTIONS, **REPLACING} if reading.alone else OPTIONS
+    parts = _parts(path, columns, texts, rows, separator, options)
     mixed = [name for name in columns if not _fit(parts[name])]
     if mixed:
-        parts |= _parts(path, mixed, set(mixed), rows, separator)
+        parts |= _parts(path, mixed, set(mixed), rows, separator, options)
     whole = {name: settled_column(_joined(parts.pop(name)), reading.rule(name)) for name in list(parts)}
     return pandas.DataFrame({name: whole[name] for name in columns}, copy=False)
 
 
 def check_fields(path: Path, separator: str = ",") -> None:
     """Raise `DataProblem` if a row of a CSV file has more fields than its header; pandas takes it without a word where few columns are wanted."""
+    if long_rows(path, separator):
+        raise DataProblem(TOO_MANY_FIELDS)
+
+
+def long_rows(path: Path, separator: str) -> list[int]:
+    """Return the numbers, from 0, of the rows of a CSV file that have more fields than its header; lines with nothing but blanks are none, as pandas has it."""
     fields = len(next(lines(path, separator), []))
     if not _may_exceed(path, fields, ord(separator)):
-        return
+        return []
     # Quotation marks inside of a field can mislead the count, so what it suspects is read as it should be.
-    if any(len(row) > fields for row in lines(path, separator)):
-        raise DataProblem(TOO_MANY_FIELDS)
+    rows = (row for row in lines(path, separator) if len(row) > 1 or row[0].strip())
+    return [number - 1 for number, row in enumerate(rows) if len(row) > fields]
 
 
 def _may_exceed(path: Path, fields: int, mark: int) -> bool:
@@ -94,12 +104,14 @@ def _may_exceed(path: Path, fields: int, mark: int) -> bool:
     return False
 
 
-def _parts(path: Path, columns: Sequence[str], texts: set[str], rows: int, separator: str) -> dict[str, list[Any]]:
+def _parts(
+    path: Path, columns: Sequence[str], texts: set[str], rows: int, separator: str, options: Any
+) -> dict[str, list[Any]]:
     import pandas
 
     parts: dict[str, list[Any]] = {name: [] for name in columns}
     types: Any = dict.fromkeys(texts, str)
-    pieces = pandas.read_csv(path, usecols=list(columns), dtype=types, chunksize=rows, sep=separator, **OPTIONS)
+    pieces = pandas.read_csv(path, usecols=list(columns), dtype=types, chunksize=rows, sep=separator, **options)
     for piece in pieces:
         for name in columns:
             values = piece[name]

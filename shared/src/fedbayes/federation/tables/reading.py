@@ -46,6 +46,8 @@ class Source:
         Where the administrator's files are.
     separator, decimal : str, optional
         As the administrator says of a CSV file; see `dialect`.
+    alone : bool
+        Whether every cell is read by itself (`fedbayes.bayes.missing.Reading`).
 
     Attributes
     ----------
@@ -62,7 +64,9 @@ class Source:
         folder: Path | None = None,
         separator: str | None = None,
         decimal: str | None = None,
+        alone: bool = False,
     ) -> None:
+        self._alone = alone
         self._cohort, self._folder = cohort, folder
         self._declared = (separator, decimal)
         self._mock = mock_data
@@ -255,7 +259,7 @@ class Source:
         own_domain = domain or {} if self._dictionary is None else self._dictionary.reading(domain or {})
         computed = [name for sources in self.derived.values() for name in sources]
         measured = {*computed, *(cut.column for cut in self.cut.values())}
-        return Reading(own_domain, self._schema, tuple(identifiers), measured=measured)
+        return Reading(own_domain, self._schema, tuple(identifiers), measured=measured, alone=self._alone)
 
     def _read(self, reading: Reading, columns: list[str] | None) -> Any:
         if not self.present:

@@ -91,7 +91,7 @@ def header_of(path: Path, dialect: Dialect) -> list[str]:
 
 
 def _typed(values: tuple[str, ...], rule: Rule) -> NDArray[np.generic] | None:
-    if rule.comma and not rule.text:
+    if rule.points:
         values = _pointed(values, rule)
     distinct = set(values)
     if any(_is_odd(value) for value in distinct) and not (rule.text and USUAL.isdisjoint(map(str.strip, distinct))):
@@ -120,7 +120,8 @@ def _settled(values: Collection[str], rule: Rule, number: Any) -> tuple[frozense
 def _pointed(values: tuple[str, ...], rule: Rule) -> tuple[str, ...]:
     """Return the cells with decimal points; as they are in a column that is no numbers for all that."""
     changed = {value: rule.pointed(value) for value in set(values)}
-    numeric = rule.numeric or rule.closed or _settled(set(changed.values()), rule, _is_number)[1]
+    whatever_else = rule.numeric or rule.closed or rule.alone
+    numeric = whatever_else or _settled(set(changed.values()), rule, _is_number)[1]
     return tuple(changed[value] for value in values) if numeric else values
 
 

@@ -156,7 +156,7 @@ def counted(station: Station, request: TableRequest) -> npt.NDArray[np.int64]:
     """
     question = request.judged.question
     known_domain = {**question.domain, **question.strata}
-    frame = request.unit.table(station, question.columns, known_domain)
+    frame = request.unit.table(station, question.columns, question.reading)
     with schema_errors(DataProblem):
         schema = Schema.from_domain(known_domain)
         encoded = schema.encode(frame, "absorb")

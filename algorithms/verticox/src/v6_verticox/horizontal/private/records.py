@@ -86,7 +86,7 @@ def read(station: Station, asked: Asked) -> Records:
         If the node does not let these columns be used, or lacks them; never because of a value.
     """
     question = asked.question
-    table = asked.unit.table(station, question.columns, question.domain)
+    table = asked.unit.table(station, question.columns, question.reading)
     with schema_errors(DataProblem):
         time, event, known = outcome_of(question, table)
         encoded = question.schema.encode(table, "absorb")
