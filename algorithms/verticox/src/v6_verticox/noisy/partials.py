@@ -26,16 +26,7 @@ from ..stations.setup import rows_in_order
 from . import records
 from .blurred import blurred
 from .cuts import Limits
-from .messages import (
-    ArrangeReply,
-    ArrangeRequest,
-    Factors,
-    FactorsReply,
-    Joint,
-    Products,
-    ProductsReply,
-    SurveyRequest,
-)
+from .messages import ArrangeReply, ArrangeRequest, Factors, FactorsReply, Joint, Products, ProductsReply, SurveyRequest
 from .program import BESIDE, DIAGONAL, Step, flat
 
 NOTE = "a Cox model of columns of the same records"
