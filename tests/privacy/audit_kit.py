@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import pytest
 from scipy.stats import beta
 
 from fedbayes.federation.errors import PolicyError
 from fedbayes.federation.gate import Exact, Masked, Receipt, Released
 from fedbayes.federation.policy import Policy
+from fedbayes.federation.station import Station
 
 CONFIDENCE = 0.95
 AUDITS = 3
@@ -37,6 +39,26 @@ def again(audit: Callable[[], float], claim: float) -> float:
     while found[-1] > claim and len(found) < AUDITS:
         found.append(audit())
     return min(found)
+
+
+def some(cases: Iterable[Any]) -> list[Any]:
+    """Return the cases, three of four of them for the audit alone."""
+    marks = ([], *([pytest.mark.audit],) * 3)
+    return [pytest.param(case, id=str(case), marks=marks[number % 4]) for number, case in enumerate(cases)]
+
+
+def noted_debits(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[tuple[str, tuple[float, float]]]]:
+    """Return what stations charge from now on: (name of the debit, (epsilon, delta)) in their order, by station."""
+    spent: dict[int, list[tuple[str, tuple[float, float]]]] = {}
+    charge = Station.charge
+
+    def noted(station: Station, epsilon: float, delta: float = 0.0, *rest: Any, **named: Any) -> Receipt:
+        name = named.get("once") or station.round_name
+        spent.setdefault(station.organization, []).append((name, (epsilon, delta)))
+        return charge(station, epsilon, delta, *rest, **named)
+
+    monkeypatch.setattr(Station, "charge", noted)
+    return spent
 
 
 def _one_sided(one: np.ndarray, other: np.ndarray, delta: float, confidence: float) -> float:

@@ -5,13 +5,12 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from audit_kit import again, lower_bound
+from audit_kit import again, lower_bound, noted_debits, some
 from mock_kit import mock_client
 
 import v6_discriminative_naive_bayes as package
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Columns, Unit, check_noise
-from fedbayes.federation.station import Station
 from v6_discriminative_naive_bayes import partial
 from v6_discriminative_naive_bayes.messages import CountsRequest, Shape, StepRequest
 
@@ -35,12 +34,6 @@ NOISY = [
 ]
 
 
-def some(cases):
-    """Return the cases, three of four of them for the audit alone."""
-    marks = ([], *([pytest.mark.audit],) * 3)
-    return [pytest.param(case, id=str(case), marks=marks[number % 4]) for number, case in enumerate(cases)]
-
-
 def people(seed, rows=60):
     random = np.random.default_rng(seed)
     frame = pd.DataFrame({"f": random.choice(["a", "b"], rows), "g": random.choice(["a", "b", "c"], rows)})
@@ -50,17 +43,10 @@ def people(seed, rows=60):
 
 def run(arguments, monkeypatch):
     """Return (the result's privacy statement, {station: {debit: (epsilon, delta)}}): debits of one name are one."""
-    spent = {}
-    charge = Station.charge
-
-    def noted(station, epsilon, delta=0.0, *rest, **named):
-        name = named.get("once") or station.round_name
-        spent.setdefault(station.organization, {})[name] = (epsilon, delta)
-        return charge(station, epsilon, delta, *rest, **named)
-
-    monkeypatch.setattr(Station, "charge", noted)
+    spent = noted_debits(monkeypatch)
     client = mock_client("discriminative_naive_bayes", [people(seed) for seed in range(3)])
-    return package.fit(mock_client=client, **{**TASK, **arguments})["privacy"], spent
+    told = package.fit(mock_client=client, **{**TASK, **arguments})["privacy"]
+    return told, {member: dict(debits) for member, debits in spent.items()}
 
 
 @pytest.mark.parametrize("arguments", some(NOISY))

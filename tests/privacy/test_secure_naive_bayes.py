@@ -5,14 +5,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from audit_kit import Alone, again, lower_bound
+from audit_kit import Alone, again, lower_bound, noted_debits, some
 from mock_kit import mock_client
 
 import v6_secure_naive_bayes as package
 from fedbayes.dp import mechanisms, promise
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Columns, Unit, table_queries
-from fedbayes.federation.station import Station
 from v6_secure_naive_bayes import model
 from v6_secure_naive_bayes.messages import CountsRequest, Keying, Noise
 from v6_secure_naive_bayes.partial import cell_counts
@@ -29,12 +28,6 @@ PEOPLE = {"unit": "identifier", "id_column": "person", "max_rows_per_identifier"
 FEATURES = 3
 
 
-def some(cases):
-    """Return the cases, three of four of them for the audit alone."""
-    marks = ([], *([pytest.mark.audit],) * 3)
-    return [pytest.param(case, id=str(case), marks=marks[number % 4]) for number, case in enumerate(cases)]
-
-
 def people(rows=60, seed=1):
     random = np.random.default_rng(seed)
     frame = pd.DataFrame({"f": random.choice(["a", "b"], rows), "g": random.choice(["a", "b", "c"], rows)})
@@ -46,19 +39,12 @@ def people(rows=60, seed=1):
 
 def run(tables, function, arguments, monkeypatch):
     """Return (the result's privacy statement, {station: [(epsilon, delta)]})."""
-    spent = {}
-    charge = Station.charge
-
-    def noted(station, epsilon, delta=0.0, *rest, **named):
-        spent.setdefault(station.organization, []).append((epsilon, delta))
-        return charge(station, epsilon, delta, *rest, **named)
-
-    monkeypatch.setattr(Station, "charge", noted)
+    spent = noted_debits(monkeypatch)
     monkeypatch.setenv("FEDBAYES_ALLOW_PREDICTIONS", "true")
     monkeypatch.setenv("FEDBAYES_MINIMUM_COUNT", "1")
     client = mock_client("secure_naive_bayes", tables)
     told = getattr(package, function)(mock_client=client, **arguments)["privacy"]
-    return told, {member: np.sum(costs, axis=0) for member, costs in spent.items()}
+    return told, {member: np.sum([cost for _, cost in debits], axis=0) for member, debits in spent.items()}
 
 
 HORIZONTAL = [

@@ -5,14 +5,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from audit_kit import Alone, again, lower_bound
+from audit_kit import Alone, again, lower_bound, noted_debits, some
 from cox_kit import point_far_out
 from mock_kit import mock_client
 
 import v6_verticox as package
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import CountNoise, Unit, check_noise
-from fedbayes.federation.station import Station
 from v6_verticox.horizontal.judging import partials as judging
 from v6_verticox.horizontal.judging.messages import Judged, TableRequest
 from v6_verticox.horizontal.messages import Question
@@ -55,25 +54,12 @@ def people(seed, rows=60):
     return frame.assign(t=random.exponential(4, rows).round(2), d=random.integers(0, 2, rows))
 
 
-def some(cases):
-    """Return the cases, three of four of them for the audit alone."""
-    marks = ([], *([pytest.mark.audit],) * 3)
-    return [pytest.param(case, id=str(case), marks=marks[number % 4]) for number, case in enumerate(cases)]
-
-
 def run(arguments, monkeypatch, tables=None):
     """Return (the result, {station: {debit: (epsilon, delta)}}): debits of one name are one."""
-    spent = {}
-    charge = Station.charge
-
-    def noted(station, epsilon, delta=0.0, *rest, **named):
-        name = named.get("once") or station.round_name
-        spent.setdefault(station.organization, {})[name] = (epsilon, delta)
-        return charge(station, epsilon, delta, *rest, **named)
-
-    monkeypatch.setattr(Station, "charge", noted)
+    spent = noted_debits(monkeypatch)
     client = mock_client("verticox", tables or [people(seed) for seed in range(3)])
-    return package.fit(mock_client=client, **{**TASK, **arguments}), spent
+    result = package.fit(mock_client=client, **{**TASK, **arguments})
+    return result, {member: dict(debits) for member, debits in spent.items()}
 
 
 @pytest.mark.parametrize("arguments", some(NOISY))
@@ -284,19 +270,12 @@ def test_neighbours_change_a_table_of_an_evaluation_by_at_most_the_claim(monkeyp
     "arguments", [{"epsilon": 0.5}, {"epsilon": 25.0, "neighbors": "replace_one"}, {"epsilon": 1.0, **PEOPLE}]
 )
 def test_an_evaluation_states_what_every_station_is_debited(monkeypatch, arguments):
-    spent = {}
-    charge = Station.charge
-
-    def noted(station, epsilon, delta=0.0, *rest, **named):
-        spent.setdefault(station.organization, []).append((epsilon, delta))
-        return charge(station, epsilon, delta, *rest, **named)
-
     tables = [people(seed) for seed in range(3)]
     model = package.fit(mock_client=mock_client("verticox", tables), **{**TASK, "epsilon": 20.0})["model"]
-    monkeypatch.setattr(Station, "charge", noted)
+    spent = noted_debits(monkeypatch)
     result = package.evaluate(mock_client=mock_client("verticox", tables), model=model, **arguments)
     told = result["privacy"]
-    assert list(spent.values()) == [[(arguments["epsilon"], 0.0)]] * 3
+    assert [[cost for _, cost in debits] for debits in spent.values()] == [[(arguments["epsilon"], 0.0)]] * 3
     assert (told["epsilon"], told["delta"]) == (arguments["epsilon"], 0.0)
     assert told["differentially_private"] is (arguments["epsilon"] <= 20)
     assert told["unit"] == arguments.get("unit", "row")

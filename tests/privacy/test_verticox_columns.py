@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from audit_kit import again, lower_bound
+from audit_kit import again, lower_bound, noted_debits
 from cox_kit import point_far_out
 from mock_kit import NO_DATA, mock_client
 
@@ -66,17 +66,11 @@ def run(frame, **arguments):
 @pytest.mark.parametrize("epsilon", [0.5, 25.0])
 @pytest.mark.parametrize("delta", [1e-6, 0.01])
 def test_a_fit_states_what_every_station_is_debited(monkeypatch, epsilon, delta):
-    spent, charge = {}, Station.charge
-
-    def noted(station, epsilon, delta=0.0, *rest, **named):
-        spent.setdefault(station.organization, {})[named.get("once") or station.round_name] = (epsilon, delta)
-        return charge(station, epsilon, delta, *rest, **named)
-
-    monkeypatch.setattr(Station, "charge", noted)
+    spent = noted_debits(monkeypatch)
     result = run(people(0, 40), epsilon=epsilon, delta=delta)
     told = result["privacy"]
     assert (told["epsilon"], told["delta"]) == (epsilon, delta)
-    assert [list(spent[member].values()) for member in (1, 2, 3)] == [[(epsilon, delta)]] * 3
+    assert [list(dict(spent[member]).values()) for member in (1, 2, 3)] == [[(epsilon, delta)]] * 3
     assert len(spent) == 3
     assert told["differentially_private"] is (epsilon <= 20 and delta <= 1e-3)
     assert (told["unit"], told["neighbors"]) == ("row", "replace_one")

@@ -84,6 +84,10 @@ def test_what_the_caller_says_is_not_chosen():
     exact = Fit.read("fit", {"label": "class", "domain": WIDE})
     assert exact.steps == 40
     assert Fit.read("fit", {"label": "class", "domain": WIDE, "optimizer": "fedavg"}).steps == 17
+    identified = {"unit": "identifier", "id_column": "person", "max_rows_per_identifier": 2}
+    domain = {**WIDE, "person": {"bounds": [0, 10_000]}}
+    people = Fit.read("fit", {**PRIVATE, **identified, "domain": domain})
+    assert people.foreseen() == Fit.read("fit", PRIVATE).foreseen(), "the column of identifiers is no feature"
     names = [name for name in WIDE if name != "class"]
     assert set(exact.cut(Columns("class", names, WIDE)).values()) == {10}
 

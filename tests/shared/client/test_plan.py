@@ -22,6 +22,16 @@ DOMAIN = {"y": {"categories": ["p", "q"]}, "x": {"bounds": [0, 1]}, "z": {"bound
 FIT = Job("dp_naive_bayes", "fit", {"label": "y", "epsilon": 0.5, "domain": DOMAIN})
 
 
+@pytest.mark.parametrize("algorithm", ["dp_naive_bayes", "secure_naive_bayes", "discriminative_naive_bayes"])
+def test_a_column_of_identifiers_is_no_feature_of_the_plan(algorithm):
+    tables = {"tables": "dp"} if algorithm.startswith("discriminative") else {}
+    unit = {"unit": "identifier", "id_column": "id", "max_rows_per_identifier": 2}
+    asked = {**FIT.arguments, **tables, **unit}
+    planned = plan(Job(algorithm, "fit", asked), Setting(rows=180))
+    listed = plan(Job(algorithm, "fit", {**asked, "domain": {**DOMAIN, "id": {"bounds": [0, 99]}}}), Setting(rows=180))
+    assert listed == planned
+
+
 def test_the_plan_of_a_fit_is_what_it_then_costs():
     rng = np.random.default_rng(1)
     frames = {

@@ -12,14 +12,7 @@ from fedbayes.federation.vertical import partial_extend, partial_match, partial_
 
 from .central import classify, evaluate, fit
 from .local import partial_local, partial_outside, partial_predict, partial_tested
-from .partial import (
-    partial_columns,
-    partial_evidence,
-    partial_member,
-    partial_predicted,
-    partial_tally,
-    partial_votes,
-)
+from .partial import partial_columns, partial_evidence, partial_member, partial_predicted, partial_tally, partial_votes
 
 __all__ = [
     "classify",

@@ -215,12 +215,8 @@ class Fit(Target, Budget, Units, Members):
 
     def foreseen(self) -> dict[str, Any]:
         """Return what is left to the plan, as far as the domain is given."""
-        domain = self.domain or {}
-        names = self.features or [name for name in domain if name not in (self.label, "missing")]
-        if not {*names, self.label} <= set(domain):
-            return {}
-        columns = Columns(self.label, names, {name: domain[name] for name in (*names, self.label)})
-        return self.left_to_the_plan(self.cut(columns))
+        columns = self.foreseen_columns(self.whom)
+        return {} if columns is None else self.left_to_the_plan(self.cut(columns))
 
 
 @dataclass(frozen=True, kw_only=True)

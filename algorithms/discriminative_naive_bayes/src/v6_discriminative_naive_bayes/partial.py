@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from fedbayes.dp.laws import Change
 from fedbayes.federation import Station, partial
 from fedbayes.federation.gate import Exact, Released
-from fedbayes.federation.horizontal import (
-    Columns,
-    CountNoise,
-    EvaluateRequest,
-    SumReply,
-    pay_part,
-    tally_station,
-)
+from fedbayes.federation.horizontal import Columns, CountNoise, EvaluateRequest, SumReply, pay_part, tally_station
 
 from .classifier import loader
 from .learning import learn_locally

@@ -21,14 +21,7 @@ from .descent import expected_curvature, minimise
 from .learning import Fit, regularised
 from .messages import PERSONAL_ITERATIONS, CountsRequest, Shape, StepRequest
 from .model import LARGEST_WEIGHT, Floats, Tables, tables_from_counts, without_noise
-from .partial import (
-    FRACTION_BITS,
-    NOISY_FRACTION_BITS,
-    TABLE_BITS,
-    honest_deviation,
-    noisy_queries,
-    table_deviation,
-)
+from .partial import FRACTION_BITS, NOISY_FRACTION_BITS, TABLE_BITS, honest_deviation, noisy_queries, table_deviation
 from .settings import Settings, settled
 
 

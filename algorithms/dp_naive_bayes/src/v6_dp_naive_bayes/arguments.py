@@ -157,12 +157,7 @@ class Fit(Mechanism, Placed, Target, Outside, Units, Members):
     @property
     def columns(self) -> Columns | None:
         """The columns, where the domain is given."""
-        domain = self.domain or {}
-        names = self.features or [name for name in domain if name not in (self.label, "missing", self.id_column)]
-        if not {*names, self.label} <= set(domain):
-            return None
-        own = {name: domain[name] for name in (*names, self.label)}
-        return Columns(self.label, names, own, self.outside, self.whom)
+        return self.foreseen_columns(self.whom, self.outside)
 
 
 @dataclass(frozen=True, kw_only=True)

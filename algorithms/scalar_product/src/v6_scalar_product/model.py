@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.structure import mutual_information
 from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.federation.vertical import ColumnStates
 from fedbayes.federation.vertical.suppression import check_count, hidden_cells
@@ -66,24 +67,12 @@ def guarded_product(counts: npt.NDArray[np.int64], records: int, minimum: int, c
     check_count(counting, records if any(codes) else counting + minimum, minimum)
 
 
-def entropy(counts: npt.NDArray[np.int64]) -> float:
-    """Return the entropy of counts (any shape, taken as one distribution), in bits."""
-    present = counts[counts > 0].astype(np.float64)
-    shares = present / present.sum()
-    return float(-(shares * np.log2(shares)).sum())
-
-
 def information_gains(tables: Sequence[npt.NDArray[np.int64]]) -> list[float]:
     """Return H(target) - H(target | column) in bits for tables (target states, column states).
 
     Noisy tables may hold negative counts, which count as zero.
     """
-    gains = []
-    for table in tables:
-        counts = np.maximum(table, 0)
-        joint, target, column = entropy(counts), entropy(counts.sum(axis=1)), entropy(counts.sum(axis=0))
-        gains.append(max(target + column - joint, 0.0))
-    return gains
+    return [max(mutual_information(table), 0.0) / math.log(2.0) for table in tables]
 
 
 def decoded(total: int, precisions: Sequence[Sequence[int]]) -> float:

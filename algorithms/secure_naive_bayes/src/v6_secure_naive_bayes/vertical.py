@@ -29,15 +29,7 @@ from fedbayes.mpc.joye_libert import AggregateBroken, decrypt_product
 from . import model, result
 from .arguments import Fit
 from .keying import Keyring
-from .messages import (
-    CipherReply,
-    FactorsRequest,
-    FeaturesReply,
-    FeaturesRequest,
-    Noise,
-    TablesReply,
-    TablesRequest,
-)
+from .messages import CipherReply, FactorsRequest, FeaturesReply, FeaturesRequest, Noise, TablesReply, TablesRequest
 from .options import before_vertical_fit
 
 

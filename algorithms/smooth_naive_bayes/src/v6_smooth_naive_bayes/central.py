@@ -7,13 +7,7 @@ from typing import Any
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.horizontal import (
-    CountNoise,
-    asked_columns,
-    evaluate_model,
-    preflight,
-    resolve_columns,
-)
+from fedbayes.federation.horizontal import CountNoise, asked_columns, evaluate_model, preflight, resolve_columns
 
 from .arguments import Evaluate, Fit
 from .messages import ReleaseReply, ReleaseRequest, Statistics

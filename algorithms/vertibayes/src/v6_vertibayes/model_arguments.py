@@ -9,11 +9,7 @@ from typing import Any, ClassVar
 from fedbayes.federation.declare import PARTIES, TARGET, Arguments, argument
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.kinds import COLUMN, EPSILON, MODEL, ORGANIZATION, choice, whole
-from fedbayes.federation.vertical.declared import (
-    Helped,
-    Split,
-    neighbors,
-)
+from fedbayes.federation.vertical.declared import Helped, Split, neighbors
 
 from .arguments import NOISY_RECORDS
 

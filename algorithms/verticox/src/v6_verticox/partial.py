@@ -1,4 +1,7 @@
-"""The rounds that stations answer: the remote functions beside those that every image has."""
+"""The rounds that stations answer: all remote functions that begin with `partial_`."""
+
+from fedbayes.federation import partial_close, partial_describe, partial_open_channel
+from fedbayes.federation.vertical import partial_match, partial_submit
 
 from .horizontal.judging.partials import partial_measures, partial_predictors, partial_table
 from .horizontal.partials import partial_risk, partial_scores, partial_squares, partial_tally, partial_weigh
@@ -18,6 +21,8 @@ __all__ = [
     "partial_arrange",
     "partial_assess",
     "partial_auxiliary",
+    "partial_close",
+    "partial_describe",
     "partial_draw",
     "partial_enter",
     "partial_factors",
@@ -27,7 +32,9 @@ __all__ = [
     "partial_held_out",
     "partial_judge",
     "partial_locate",
+    "partial_match",
     "partial_measures",
+    "partial_open_channel",
     "partial_outline",
     "partial_permute",
     "partial_predict",
@@ -42,6 +49,7 @@ __all__ = [
     "partial_split",
     "partial_squares",
     "partial_stage",
+    "partial_submit",
     "partial_survey",
     "partial_table",
     "partial_tally",

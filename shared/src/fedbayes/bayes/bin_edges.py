@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.encoding import (
-    SchemaError,
-    is_number,
-)
+from fedbayes.bayes.encoding import SchemaError, is_number
 
 MAXIMUM_BINS = 10_000  # of a column
 

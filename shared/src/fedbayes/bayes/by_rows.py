@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["product"]
-
 
 def product(columns: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.float64]:
     """Return ``columns @ weights``, added column by column.

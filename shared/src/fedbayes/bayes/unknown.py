@@ -14,8 +14,6 @@ from fedbayes.bayes.features import CategoricalTables, Feature, Gaussian, Histog
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import NEARLY_ALL, Schema
 
-__all__ = ["loud_warnings", "missing_shares", "without_values"]
-
 _CERTAIN = 4.0  # deviations of the noise
 _SHOWN = 6  # categories that a warning lists
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..bayes.missing import MISSING
 from .catalogue import declared_of
 from .expected import Feature, Tables, accuracy
 from .local import Job
@@ -36,7 +37,7 @@ def tables_of(job: Job) -> tuple[int, list[Feature]] | None:
         return None
     if arguments.get("statistics") == "gaussian":
         return None
-    features = arguments.get("features") or [column for column in domain if column not in (label, "missing")]
+    features = _names_of(arguments)
     usual = getattr(declared, "bins", None)
     left = chosen_of(job)
     bins = left.get("bins", usual) if arguments.get("bins") is None else arguments["bins"]
@@ -116,8 +117,7 @@ def expected_of(job: Job, setting: Setting) -> dict[str, Any] | None:
 def _changes(job: Job, features: list[Feature]) -> list[tuple[str, dict[str, Any]]]:
     """Return arguments with one of them changed, and what it is in words."""
     given = dict(job.arguments)
-    epsilon, label = float(given["epsilon"]), given["label"]
-    names = given.get("features") or [column for column in given["domain"] if column not in (label, "missing")]
+    epsilon, names = float(given["epsilon"]), _names_of(given)
     bins = max((feature.values for feature in features if feature.numeric), default=0)
     changes: list[tuple[str, dict[str, Any]]] = [
         (f"epsilon {factor * epsilon:.3g}", {"epsilon": factor * epsilon}) for factor in EPSILON_FACTORS
@@ -128,7 +128,7 @@ def _changes(job: Job, features: list[Feature]) -> list[tuple[str, dict[str, Any
         changes.append((f"bins {bins // 2}", {"bins": bins // 2}))
     if len(names) > 1:
         half = len(names) // 2
-        changes.append((f"{half} of {len(names)} features", {"features": list(names)[:half]}))
+        changes.append((f"{half} of {len(names)} features", {"features": names[:half]}))
     return [(words, {**given, **change}) for words, change in changes]
 
 
@@ -143,6 +143,12 @@ def bytes_of(job: Job, stations: int, rows: int) -> int | None:
     return round(
         stations * (STATION_BYTES + PEER_BYTES * stations + CELL_BYTES * cells + FEATURE_BYTES * len(features))
     )
+
+
+def _names_of(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the features: all columns of the domain but the label and that of identifiers, where none are named."""
+    beside = (arguments["label"], MISSING, arguments.get("id_column"))
+    return list(arguments.get("features") or [column for column in arguments["domain"] if column not in beside])
 
 
 def _bins_of(bins: Any, column: str, usual: Any) -> Any:

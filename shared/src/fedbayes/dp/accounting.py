@@ -19,14 +19,6 @@ from dataclasses import dataclass
 from .checks import positive, probability
 from .gaussian import epsilon_of
 
-__all__ = [
-    "PrivacyLoss",
-    "compose",
-    "pure_to_rho",
-    "rho_to_epsilon",
-    "split",
-]
-
 _STEPS = 200  # golden-section steps; the bracket is at rounding error after about 75
 
 

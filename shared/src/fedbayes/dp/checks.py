@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["positive", "probability"]
-
 
 def positive(name: str, value: float) -> float:
     """Return `value` as a float if it is finite and above 0, or raise ValueError naming the argument."""

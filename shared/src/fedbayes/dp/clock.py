@@ -11,8 +11,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Reading", "advance", "read"]
-
 _BOOT, _UPTIME = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/uptime")
 _DRIFT = 1e-3  # of the time that passed: clocks are corrected by less
 _LEAP = 5.0  # seconds that a correction may add at once

@@ -38,17 +38,6 @@ from collections.abc import Callable
 
 from .checks import positive, probability
 
-__all__ = [
-    "LARGEST_MU",
-    "SMALLEST_SHARE",
-    "delta_of",
-    "epsilon_of",
-    "mu_of",
-    "share_sigma",
-    "sum_excess",
-    "unit_sigma",
-]
-
 LARGEST_MU = math.sqrt(12.0)
 """Of one cell that moves by 1: as far as the proof above goes."""
 SMALLEST_SHARE = 0.5

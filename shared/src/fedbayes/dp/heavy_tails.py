@@ -26,8 +26,6 @@ from numpy.typing import ArrayLike, NDArray
 from .. import randomness
 from .checks import positive
 
-__all__ = ["NOISES", "default_beta", "multiplier", "on_grid", "perturb", "student_loss"]
-
 NOISES: tuple[str, str] = ("cauchy", "student_t")
 _MARGIN_OF_BETA = 1e-8  # for rounding in S; see Floating point above
 _MARGIN_OF_SCALE = 1e-6  # for rounding in the value, and for the search of the multiplier

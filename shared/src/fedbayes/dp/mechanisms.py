@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from . import samplers
 from .checks import positive
 
-__all__ = ["discrete_gaussian", "discrete_laplace", "laplace"]
-
 
 def discrete_laplace(values: ArrayLike, scale: float) -> NDArray[np.int64]:
     """Return integers plus two-sided geometric noise: P(noise = k) proportional to ``exp(-|k| / scale)``.

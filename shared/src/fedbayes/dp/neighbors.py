@@ -13,8 +13,6 @@ Kairouz, McMahan, Song, Thakkar, Thakurta, Xu, Practical and private (deep) lear
 
 from __future__ import annotations
 
-__all__ = ["NEIGHBORS", "OF_RECORDS", "check_neighbors"]
-
 NEIGHBORS: tuple[str, str] = ("add_remove", "replace_one")
 """Of rows that nothing matches."""
 OF_RECORDS: tuple[str, str] = ("replace_one", "zero_out")

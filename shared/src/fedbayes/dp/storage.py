@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["Storage"]
-
 _BUSY_SECONDS = 60.0  # as long as a round may last in good order; then somebody holds the file who should not
 
 

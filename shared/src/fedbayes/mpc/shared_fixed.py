@@ -41,8 +41,6 @@ import numpy as np
 from .wide import Wide
 from .wires import Share, Wire, added, expand_wide, ring_bits
 
-__all__ = ["Dealer", "Engine", "Party"]
-
 
 class Engine(ABC):
     """What the dealer and a party have in common: the same program runs at both.

@@ -15,13 +15,7 @@ from fedbayes.federation.horizontal import SumReply, signed
 
 from ..cox.likelihood import FAR, check_collinear, check_far
 from .likelihood import RiskSums
-from .messages import (
-    MOST_EVALUATIONS,
-    Point,
-    RiskRequest,
-    ScoresRequest,
-    SquaresRequest,
-)
+from .messages import MOST_EVALUATIONS, Point, RiskRequest, ScoresRequest, SquaresRequest
 from .partials import BITS
 from .tallies import Known, widths
 

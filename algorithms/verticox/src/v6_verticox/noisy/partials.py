@@ -21,21 +21,12 @@ from ..messages.setup import Plan
 from ..shares.travel import Outgoing
 from ..stations.binding import bound, chained
 from ..stations.dealer import dealer, sealed_corrections
-from ..stations.holder import KeptWires, ShareHolder
+from ..stations.holder import KeptWires, ShareHolder, revealed_words
 from ..stations.setup import rows_in_order
 from . import records
 from .blurred import blurred
 from .cuts import Limits
-from .messages import (
-    ArrangeReply,
-    ArrangeRequest,
-    Factors,
-    FactorsReply,
-    Joint,
-    Products,
-    ProductsReply,
-    SurveyRequest,
-)
+from .messages import ArrangeReply, ArrangeRequest, Factors, FactorsReply, Joint, Products, ProductsReply, SurveyRequest
 from .program import BESIDE, DIAGONAL, Step, flat
 
 NOTE = "a Cox model of columns of the same records"
@@ -231,5 +222,5 @@ def _folded(share: Share) -> Share:
 def _revealed(station: Station, outgoing: Outgoing, receipt: Receipt | None) -> dict[str, Any]:
     if receipt is None:
         return {}
-    words = {name: share.value.to_words() for name, share in outgoing.revealed.items() if share.value is not None}
+    words, _ = revealed_words(outgoing)
     return {name: station.share(station.released(part, receipt)) for name, part in words.items()}

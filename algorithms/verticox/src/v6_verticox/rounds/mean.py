@@ -15,7 +15,7 @@ def mean_predictor(federation: Federation, prepared: Prepared, coefficients: np.
     """Return the linear predictor at the mean, and the part of it by which complete records differ; by a secure sum, the job's last round."""
     plan, requests = prepared.plan, {}
     for index, member in enumerate(plan.holders):
-        requests[member] = FinishRequest(plan, [float(value) for value in coefficients[places_of(plan, index)]])
+        requests[member] = FinishRequest(plan, coefficients[places_of(plan, index)].tolist())
     requests[plan.helper] = FinishRequest(plan, [])
     members = [*plan.holders, plan.helper]
     total = federation.secure_sum("partial_finish", requests, members, FinishReply, last=True)

@@ -68,7 +68,7 @@ def _report(holder: ShareHolder, step: int) -> AdmmReply:
         entries, _ = holder.sorter().seen_entries(holder.engine(LAST), LAST, total)
         holder.publish(LAST, entries)
         published = holder.seal_all(entries, f"published|{LAST}")
-    released = holder.station.exact([float(value) for value in coefficients], ANSWER, queries=0, summed=False)
+    released = holder.station.exact(coefficients.tolist(), ANSWER, queries=0, summed=False)
     return AdmmReply(None, released, published, None)
 
 

@@ -91,7 +91,7 @@ def _part(frame: Any, name: str, factors: Term, limit: int) -> Part:
         labels,
         {key: list(one.levels) for key, one in own.items() if isinstance(one, Codes)},
         exclusive,
-        [float(scale) for scale in scales],
+        scales.tolist(),
         [int(centre) for centre in centres],
         reach(scaled - scaled.mean(axis=0)),
         supported.shape[1],

@@ -147,7 +147,7 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
         station.exact(own_columns.T @ vectors, ANSWER, queries=0, summed=False),
         station.exact(log_likelihood, ANSWER, queries=0, summed=False),
         station.exact([float(hazard[row]) for row in request.rows], ANSWER, queries=0, summed=False),
-        station.exact([float(share) for share in combination], ANSWER, queries=0, summed=False),
+        station.exact(combination.tolist(), ANSWER, queries=0, summed=False),
         holder.seal_all(entries, f"published|{step}"),
     )
 

@@ -41,9 +41,8 @@ def draw_forest(axes: Any, model: Mapping[str, Any]) -> None:
     axes.set_xscale("log")
     axes.set_yticks(range(len(entries)), [wrapped(entry.get("feature"), 24) for entry in entries])
     axes.set_ylim(max(len(entries), 1) - 0.5, -0.5)
-    axes.set_xlabel("hazard ratio, 95 % interval (log scale)", fontsize=8, color=INK)
     _plain_ticks(axes)
-    clean(axes, "x")
+    clean(axes, "x", "hazard ratio, 95 % interval (log scale)")
 
 
 def _told(ratio: float, low: float, high: float) -> str:
@@ -130,11 +129,9 @@ def _draw_curves(axes: Any, curves: list[tuple[str, Baseline, float]], time: str
         )
     axes.set_ylim(_floor(curves), 1.02)
     axes.set_xlim(left=0)
-    axes.set_xlabel(time, fontsize=8, color=INK)
-    axes.set_ylabel("probability of survival", fontsize=8, color=INK)
     if len(curves) > 1:
         axes.legend(frameon=False, fontsize=8)
-    clean(axes, "y")
+    clean(axes, "y", time, "probability of survival")
 
 
 def _floor(curves: list[tuple[str, Baseline, float]]) -> float:
@@ -181,15 +178,11 @@ def _draw_groups(axes: Any, metrics: Mapping[str, Any]) -> None:
     low = max(min((min(pair) for pair in points), default=0.0) - 0.08, 0.0)
     axes.plot([low, 1], [low, 1], color=MUTED, linewidth=0.9, linestyle="--")
     axes.plot([x for x, _ in points], [y for _, y in points], "o-", color=COLORS[0], linewidth=1.6)
-    axes.set_xlabel(f"predicted survival at {moment:g}", fontsize=8, color=INK)
-    axes.set_ylabel("observed (Kaplan-Meier)", fontsize=8, color=INK)
-    clean(axes, "y")
+    clean(axes, "y", f"predicted survival at {moment:g}", "observed (Kaplan-Meier)")
 
 
 def _draw_scores(axes: Any, times: Any, scores: Any) -> None:
     axes.plot(times, scores, "o-", color=COLORS[0], linewidth=1.6, markersize=4)
     axes.set_ylim(0, max(0.26, 1.1 * max(float(score) for score in scores)))
     axes.axhline(0.25, color=MUTED, linewidth=0.9, linestyle="--")
-    axes.set_xlabel("time", fontsize=8, color=INK)
-    axes.set_ylabel("Brier score", fontsize=8, color=INK)
-    clean(axes, "y")
+    clean(axes, "y", "time", "Brier score")

@@ -57,8 +57,7 @@ def informative_features(model: Mapping[str, Any], most: int = 20) -> Any:
     names = [wrapped_name(name, 26) for name, _ in values]
     axes.barh(names, [value for _, value in values], color=COLORS[0], height=0.7)
     axes.invert_yaxis()
-    axes.set_xlabel("mutual information with the class (bits)", fontsize=8, color=INK)
-    clean(axes, "x")
+    clean(axes, "x", "mutual information with the class (bits)")
     return figure
 
 

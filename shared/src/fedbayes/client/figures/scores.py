@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .style import COLORS, INK, MUTED, clean, new_figure, wrapped, wrapped_name
+from .style import COLORS, INK, MUTED, clean, name_axes, new_figure, shade, wrapped, wrapped_name, write_cells
 
 
 def score_bars(scores: Mapping[str, Mapping[str, Sequence[float]]], highlight: str | None = None) -> Any:
@@ -52,11 +52,9 @@ def calibration(table: Mapping[str, Any]) -> Any:
     axes = figure.add_subplot()
     axes.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9, linestyle="--")
     axes.plot([x for x, _ in pairs], [y for _, y in pairs], "o-", color=COLORS[0], linewidth=1.6)
-    axes.set_xlabel("predicted probability", fontsize=8, color=INK)
-    axes.set_ylabel("observed share", fontsize=8, color=INK)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
-    clean(axes, "y")
+    clean(axes, "y", "predicted probability", "observed share")
     return figure
 
 
@@ -78,13 +76,11 @@ def roc(curves: Sequence[Mapping[str, Sequence[float]]], classes: Sequence[Any] 
         label = wrapped(names[number], 24) if number < len(names) else None
         line = (curve["false_positive_rate"], curve["true_positive_rate"])
         axes.plot(*line, color=COLORS[number % len(COLORS)], linewidth=1.6, label=label)
-    axes.set_xlabel("false positive rate", fontsize=8, color=INK)
-    axes.set_ylabel("true positive rate", fontsize=8, color=INK)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1.005)
     if names:
         axes.legend(fontsize=8, frameon=False, loc="lower right")
-    clean(axes, "y")
+    clean(axes, "y", "false positive rate", "true positive rate")
     return figure
 
 
@@ -104,20 +100,10 @@ def confusion_matrix(table: npt.ArrayLike, classes: Sequence[Any]) -> Any:
     size = 1.6 + 0.55 * len(counts)
     figure = new_figure(min(size + 1.2, 10.0), min(size, 9.0))
     axes = figure.add_subplot()
-    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     names = [wrapped(name, 16) for name in classes]
-    turned = max(len(str(name)) for name in classes) > 6 and len(names) > 3
-    axes.set_xticks(range(len(names)), names, rotation=45 if turned else 0, ha="right" if turned else "center")
-    axes.set_yticks(range(len(names)), names)
-    for (row, column), count in np.ndenumerate(counts):
-        text = "–" if np.isnan(count) else f"{count:,.0f}"
-        color = "white" if shares[row, column] > 0.55 else INK
-        axes.text(column, row, text, ha="center", va="center", fontsize=8, color=color)
-    axes.set_xlabel("predicted", fontsize=8, color=INK)
-    axes.set_ylabel("truth", fontsize=8, color=INK)
-    axes.tick_params(labelsize=8, length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    shade(axes, shares, names, names, vmax=1)
+    write_cells(axes, counts, shares > 0.55, 8)
+    name_axes(axes, "predicted", "truth")
     return figure
 
 
@@ -127,9 +113,7 @@ def steps(values: Sequence[float], label: str) -> Any:
     axes = figure.add_subplot()
     axes.plot(range(1, len(values) + 1), values, "o-", color=COLORS[0], linewidth=1.4, markersize=3)
     axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel("step", fontsize=8, color=INK)
-    axes.set_ylabel(wrapped(label.lower(), 24), fontsize=8, color=INK)
-    clean(axes, "y")
+    clean(axes, "y", "step", wrapped(label.lower(), 24))
     return figure
 
 
@@ -142,6 +126,5 @@ def named_bars(values: Mapping[str, float], label: str, most: int = 30) -> Any:
         [wrapped_name(name, 26) for name, _ in ranked], [value for _, value in ranked], color=COLORS[0], height=0.7
     )
     axes.invert_yaxis()
-    axes.set_xlabel(label, fontsize=8, color=INK)
-    clean(axes, "x")
+    clean(axes, "x", label)
     return figure

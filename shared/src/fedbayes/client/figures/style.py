@@ -7,6 +7,7 @@ import io
 import re
 import textwrap
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
@@ -39,8 +40,9 @@ def new_figure(width: float, height: float) -> Any:
     return figure
 
 
-def clean(axes: Any, grid: str | None = None) -> None:
-    """Give axes the common look; `grid` is "x", "y" or None."""
+def clean(axes: Any, grid: str | None = None, x: str = "", y: str = "") -> None:
+    """Give axes the common look and names, where they have any; `grid` is "x", "y" or None."""
+    name_axes(axes, x, y)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -49,6 +51,35 @@ def clean(axes: Any, grid: str | None = None) -> None:
     axes.set_axisbelow(True)
     if grid is not None:
         axes.grid(axis=grid, color=GRID, linewidth=0.8)
+
+
+def name_axes(axes: Any, x: str = "", y: str = "") -> None:
+    """Write the names of axes beside them."""
+    if x:
+        axes.set_xlabel(x, fontsize=8, color=INK)
+    if y:
+        axes.set_ylabel(y, fontsize=8, color=INK)
+
+
+def shade(axes: Any, shades: Any, columns: Sequence[str], rows: Sequence[str], **settings: Any) -> None:
+    """Draw a table as shaded cells with the names of its columns and rows; long ones below many columns are turned."""
+    axes.imshow(shades, cmap="Blues", vmin=0, **settings)
+    turned = len(columns) > 3 and max(map(len, columns)) > 6
+    axes.set_xticks(range(len(columns)), columns, rotation=45 if turned else 0, ha="right" if turned else "center")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(labelsize=8, length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def write_cells(axes: Any, counts: Any, dark: Any, size: float) -> None:
+    """Write counts into shaded cells, white where these are `dark`; a dash where a count is hidden."""
+    import numpy as np
+
+    for (row, column), count in np.ndenumerate(counts):
+        text = "–" if np.isnan(count) else f"{count:,.0f}"
+        color = "white" if dark[row, column] else INK
+        axes.text(column, row, text, ha="center", va="center", fontsize=size, color=color)
 
 
 def along(axes: Any, edges: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .style import COLORS, INK, along, clean, new_figure, wrapped, wrapped_name
+from .style import COLORS, INK, along, clean, name_axes, new_figure, shade, wrapped, wrapped_name, write_cells
 
 LABEL, LINE = 18, 0.13
 """Characters of a line of a category's name beside its bar, and the inches that a line takes."""
@@ -29,18 +29,12 @@ def counts_heatmap(counts: npt.ArrayLike, rows: tuple[str, Sequence[Any]], colum
     table = np.asarray(counts, dtype=np.float64)
     figure = new_figure(min(2.4 + 0.75 * table.shape[1], 12.0), min(1.4 + 0.4 * table.shape[0], 12.0))
     axes = figure.add_subplot()
-    axes.imshow(np.nan_to_num(table), cmap="Blues", aspect="auto", vmin=0)
-    names = [wrapped(value, 18) for value in columns[1]]
-    turned = len(names) > 3 and max(len(name) for name in names) > 6
-    axes.set_xticks(range(len(names)), names, rotation=45 if turned else 0, ha="right" if turned else "center")
-    axes.set_yticks(range(table.shape[0]), [wrapped(value, 30) for value in rows[1]])
-    axes.set_xlabel(columns[0], fontsize=8, color=INK)
-    axes.set_ylabel(rows[0], fontsize=8, color=INK)
+    counted = np.nan_to_num(table)
+    names, below = [wrapped(value, 30) for value in rows[1]], [wrapped(value, 18) for value in columns[1]]
+    shade(axes, counted, below, names, aspect="auto")
+    name_axes(axes, columns[0], rows[0])
     if table.size <= 400:
-        _write_cells(axes, table)
-    axes.tick_params(labelsize=8, length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+        write_cells(axes, table, counted > 0.6 * max(float(counted.max()), 1.0), 7.5)
     return figure
 
 
@@ -93,14 +87,6 @@ def _draw_column(axes: Any, name: str, entry: Mapping[str, Any]) -> None:
     clean(axes)
 
 
-def _write_cells(axes: Any, table: npt.NDArray[np.float64]) -> None:
-    largest = max(float(np.nanmax(np.nan_to_num(table))), 1.0)
-    for (row, column), value in np.ndenumerate(table):
-        text = "–" if np.isnan(value) else f"{value:,.0f}"
-        color = "white" if np.nan_to_num(value) > 0.6 * largest else INK
-        axes.text(column, row, text, ha="center", va="center", fontsize=7.5, color=color)
-
-
 def round_costs(per_round: Sequence[Mapping[str, Any]]) -> Any:
     """Return seconds and bytes of every round as two rows of bars."""
     numbers = [int(entry["round"]) for entry in per_round]
@@ -112,9 +98,8 @@ def round_costs(per_round: Sequence[Mapping[str, Any]]) -> Any:
     for position, (name, values) in enumerate(parts):
         axes = figure.add_subplot(2, 1, position + 1)
         axes.bar(numbers, values, color=COLORS[position], width=0.7)
-        axes.set_ylabel(name, fontsize=8, color=INK)
         if len(numbers) <= 20:
             axes.set_xticks(numbers)
-        clean(axes, "y")
-    axes.set_xlabel("round", fontsize=8, color=INK)
+        clean(axes, "y", y=name)
+    name_axes(axes, "round")
     return figure

@@ -50,15 +50,7 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
 from ..installments import one_budget
 from .answers import SecureSums, SumReply, answer, preflight, sum_answers
 from .columns import Columns, SchemaReply, asked_columns, partial_schema, resolve_columns, schema_errors
-from .counts import (
-    cells,
-    check_bins,
-    class_counts_from_margins,
-    model_from_tables,
-    signed,
-    split_tables,
-    table_queries,
-)
+from .counts import cells, check_bins, class_counts_from_margins, model_from_tables, signed, split_tables, table_queries
 from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Target, Units
 from .evaluation import evaluate_model, evaluate_variants, load_model
 from .noise import CountNoise, Query, check_noise

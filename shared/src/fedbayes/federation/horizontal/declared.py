@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedbayes.bayes.counting import DEFAULT_BINS
+from fedbayes.bayes.missing import MISSING
 
 from ...dp.neighbors import NEIGHBORS
 from ...dp.shares import HONEST_FRACTION
 from .. import arguments as checks
 from ..declare import OWN, PARTIES, TARGET, UNIT, Arguments, When, argument, unless, when
 from ..kinds import COLUMN, COLUMNS, EPSILON, MODEL, ORGANIZATIONS, choice, json_value, number, whole
+from .columns import Columns
 from .counts import check_bin_rules
 from .noise import PLACEMENTS, CountNoise, check_noise
 from .units import MOST_ROWS, ROW, UNITS, Unit, check_unit
@@ -63,6 +65,14 @@ class Target(Arguments):
         None,
         rank=TARGET,
     )
+
+    def foreseen_columns(self, unit: Unit = ROW, outside: str = "clip") -> Columns | None:
+        """Return the columns of the task, where the domain is given; None where stations have to be asked."""
+        domain = self.domain or {}
+        names = self.features or [name for name in domain if name not in (self.label, MISSING, unit.id_column)]
+        if not {*names, self.label} <= set(domain):
+            return None
+        return Columns(self.label, names, {name: domain[name] for name in (*names, self.label)}, outside, unit)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,24 +63,21 @@ def check_records(name: str, value: Any) -> Mapping[str, Sequence[Any]]:
 
 def structures(names: Sequence[str], default: str, words: str) -> Kind:
     """Return how the edges of a network are found, by name, or the edges; null stands for the default."""
-
-    def check(name: str, value: Any) -> str | Edges:
-        if value is None or isinstance(value, str):
-            return checks.check_choice(name, default if value is None else value, names)
-        return check_edges(name, value)
-
-    return json_value(words, check)
+    return _named_or(names, default, words, check_edges)
 
 
 def orders(names: Sequence[str], default: str, words: str) -> Kind:
     """Return an order of columns, by name, or a list of them; null stands for the default."""
+    return _named_or(names, default, words, lambda name, value: tuple(checks.check_names(name, value)))
 
-    def check(name: str, value: Any) -> str | tuple[str, ...]:
+
+def _named_or(names: Sequence[str], default: str, words: str, check: Callable[[str, Any], Any]) -> Kind:
+    def named(name: str, value: Any) -> Any:
         if value is None or isinstance(value, str):
             return checks.check_choice(name, default if value is None else value, names)
-        return tuple(checks.check_names(name, value))
+        return check(name, value)
 
-    return json_value(words, check)
+    return json_value(words, named)
 
 
 def neighbors(used_when: When | tuple[When, ...]) -> Any:

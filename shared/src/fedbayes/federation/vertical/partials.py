@@ -19,15 +19,7 @@ from ..station import Station
 from .accounting import REPLACE_ONE, change_of, trusted_fraction
 from .agreement import bound, with_check
 from .announced import announcement, check_announced
-from .messages import (
-    ExtendReply,
-    ExtendRequest,
-    Product,
-    SubmitReply,
-    SubmitRequest,
-    TablesReply,
-    TablesRequest,
-)
+from .messages import ExtendReply, ExtendRequest, Product, SubmitReply, SubmitRequest, TablesReply, TablesRequest
 from .opening import Encoder, OwnPart, open_part
 from .replication import HASHES, PAIR, Replica, workspace_of
 from .sides import data_side, helper_side

@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.schema import Schema
 from fedbayes.federation import Station, partial
 from fedbayes.federation.arrival import check_claimed
-from fedbayes.federation.errors import DataProblem
-from fedbayes.federation.horizontal import Query, SumReply, answer, release, schema_errors
+from fedbayes.federation.horizontal import Query, SumReply, answer, release
 
 from ...cox.agreement import Counted, agreeing, levels_of
 from ..grid import Tally
 from ..partials import masked, once, read_rows
-from ..private.records import known_values, outcome_of
+from ..private.records import counting
 from ..rows import Rows, block
 from .messages import FINE, PLACES, REACH, Judged, MeasuresRequest, PredictorsRequest, TableRequest
 
@@ -156,17 +154,7 @@ def counted(station: Station, request: TableRequest) -> npt.NDArray[np.int64]:
     """
     question = request.judged.question
     known_domain = {**question.domain, **question.strata}
-    frame = request.unit.table(station, question.columns, question.reading)
-    with schema_errors(DataProblem):
-        schema = Schema.from_domain(known_domain)
-        encoded = schema.encode(frame, "absorb")
-        time, event, known = outcome_of(question, frame)
-    content = {"time of the outcome": time, "event of the outcome": event.astype(np.float64), **encoded}
-    kept = request.unit.kept(station, frame, content)
-    used = np.zeros(len(time), dtype=np.bool_)
-    used[kept] = True
-    used &= known & known_values(schema, encoded)
-    return table_of(request, time[used], event[used], {name: values[used] for name, values in encoded.items()})
+    return table_of(request, *counting(station, request.unit, question, known_domain))
 
 
 def table_of(request: TableRequest, time: Vector, event: Any, encoded: dict[str, Any]) -> npt.NDArray[np.int64]:

@@ -24,23 +24,14 @@ import numpy.typing as npt
 
 from fedbayes.bayes.by_rows import product
 from fedbayes.bayes.column_codes import numbers
-from fedbayes.bayes.schema import Column
+from fedbayes.bayes.schema import Column, Schema
 from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem
-from fedbayes.federation.horizontal import schema_errors
+from fedbayes.federation.horizontal import Unit, schema_errors
 
 from ..messages import Question
 from ..rows import block
-from .layout import (
-    LONGEST_INFORMATION,
-    LONGEST_MISSED,
-    Layout,
-    Vector,
-    Whole,
-    numeric,
-    outline_layout,
-    slope_layout,
-)
+from .layout import LONGEST_INFORMATION, LONGEST_MISSED, Layout, Vector, Whole, numeric, outline_layout, slope_layout
 from .messages import Asked, SlopeRequest
 
 CHUNK = 1 << 20
@@ -85,16 +76,23 @@ def read(station: Station, asked: Asked) -> Records:
     PolicyError, DataProblem, ThresholdError
         If the node does not let these columns be used, or lacks them; never because of a value.
     """
-    question = asked.question
-    table = asked.unit.table(station, question.columns, question.reading)
+    return records_of(asked.question, *counting(station, asked.unit, asked.question, asked.question.domain))
+
+
+def counting(
+    station: Station, unit: Unit, question: Question, domain: dict[str, Any]
+) -> tuple[Vector, npt.NDArray[Any], dict[str, Any]]:
+    """Return times, events and the encoded columns of a domain of the records that count, as `read` says."""
+    table = unit.table(station, question.columns, question.reading)
     with schema_errors(DataProblem):
+        schema = Schema.from_domain(domain)
         time, event, known = outcome_of(question, table)
-        encoded = question.schema.encode(table, "absorb")
-    known = known & known_values(question.schema, encoded)
+        encoded = schema.encode(table, "absorb")
+    known = known & known_values(schema, encoded)
     content = {"time of the outcome": time, "event of the outcome": event.astype(np.float64), **encoded}
-    kept = asked.unit.kept(station, table, content)
+    kept = unit.kept(station, table, content)
     chosen = known if isinstance(kept, slice) else known & kept
-    return records_of(question, time[chosen], event[chosen], {name: values[chosen] for name, values in encoded.items()})
+    return time[chosen], event[chosen], {name: values[chosen] for name, values in encoded.items()}
 
 
 def outcome_of(question: Question, table: Any) -> tuple[Vector, npt.NDArray[Any], npt.NDArray[np.bool_]]:
