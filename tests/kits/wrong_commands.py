@@ -160,6 +160,8 @@ WRONG = [
     (["predict", "cox.json", "a.csv", "--out", "none/p.csv"], "does not exist"),
     (["ledger", "none"], "no ledger"),
     (["ledger", "folder", "--days", "-1"], "--days"),
+    (["ledger", "folder", "--days", "0"], "--days must be above 0"),
+    (["ledger", "folder", "--days", "inf"], "--days must be above 0"),
     (["node", "peers", "none"], "none"),
     (["node", "check"], "Missing argument"),
     (["node", "check", "none"], "cannot be read"),

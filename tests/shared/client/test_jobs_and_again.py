@@ -266,7 +266,7 @@ def test_a_ledger_shows_whole_dates_on_a_narrow_terminal(tmp_path):
     from fedbayes.dp.ledger import Ledger
 
     Ledger(tmp_path / "l.sqlite").charge(
-        ("s" * 32, "1:partial_collect_a_long_name", "d"), 0.5, 0.0, "a note that is quite long"
+        ("s" * 32, "1:partial_collect_a_long_name", "d"), 0.5, 0.0, "naive Bayes statistics and more of them"
     )
     done = subprocess.run(
         [sys.executable, "-m", "fedbayes", "ledger", str(tmp_path / "l.sqlite")],
@@ -276,6 +276,8 @@ def test_a_ledger_shows_whole_dates_on_a_narrow_terminal(tmp_path):
         env={**os.environ, "COLUMNS": "80"},
     )
     assert re.search(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", done.stdout)
+    for word in ("naive", "Bayes", "statistics", "(round", "collect"):
+        assert word in done.stdout, "folded between words, not within"
 
 
 @pytest.mark.parametrize(
