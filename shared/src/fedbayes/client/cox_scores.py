@@ -115,7 +115,9 @@ def flat_scores(metrics: Any) -> dict[str, Any]:
     spread = {f"{name}_spread": value for name, value in (metrics.get("spread") or {}).items()}
     names, rows = by_time(metrics)
     moments = {
-        f"{BEFORE_TIME.get(name, name)}({time:.10g})": value for time, *values in rows for name, value in zip(names, values, strict=True)
+        f"{BEFORE_TIME.get(name, name)}({time:.10g})": value
+        for time, *values in rows
+        for name, value in zip(names, values, strict=True)
     }
     calibration = metrics["calibration"]
     groups = {

@@ -71,9 +71,7 @@ def _print(entries: list[Any], total: dict[str, float], days: float | None) -> N
         for debit in map(_debit, entries)
     ]
     when, job, *numbers = "time (UTC)", "job", "epsilon", "delta", "queries"
-    print_table(
-        (when, job, *numbers, "released"), rows, "Privacy ledger", right=numbers, whole=(when, job, *numbers)
-    )
+    print_table((when, job, *numbers, "released"), rows, "Privacy ledger", right=numbers, whole=(when, job, *numbers))
     period = "in all" if days is None else f"in the last {days:g} days"
     queries = int(total["queries"]) if math.isfinite(total["queries"]) else 0
     debits = f"{len(entries)} debit{'' if len(entries) == 1 else 's'}"

@@ -13,14 +13,14 @@ SIMILAR = 0.8  # of two names, by difflib
 
 def misspelt(names: Sequence[str]) -> Iterator[str]:
     """Yield what to say of every name that no installed method has, though one that is written nearly so; other images may have the rest."""
-    known = _known() if names else set()
+    functions = _installed() if names else set()
     for name in names:
-        near = [] if name in known else difflib.get_close_matches(name, sorted(known), n=1, cutoff=SIMILAR)
+        near = [] if name in functions else difflib.get_close_matches(name, sorted(functions), n=1, cutoff=SIMILAR)
         if near:
             yield f"'{name}' is a function of no method that is installed here; did you mean '{near[0]}'?"
 
 
-def _known() -> set[str]:
+def _installed() -> set[str]:
     """Return the remote functions of the installed methods; those that cannot be imported are left out."""
     found: set[str] = set()
     for module in packages():
