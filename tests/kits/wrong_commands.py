@@ -261,6 +261,8 @@ WRONG = [
     ([*COX, "--arg", "formula=t ~ x", "--arg", "id_column=id"], "no outcome before ~"),
     ([*COX, "--arg", 'features=["x", "t"]', "--arg", "id_column=id"], "take it out"),
     ([*COX, "--arg", 'features=["x"]', "--arg", "ties=exact"], "ties must be one of"),
+    ([*COX, "--arg", 'features=["x"]', "--arg", "tie=efron"], "no argument 'tie' (did you mean 'ties'?)"),
+    ([*COX, "--arg", 'features=["x"]', "--arg", "penalizer=0.1"], "did you mean 'penalty'?"),
     ([*COX, "--arg", 'features=["x"]', "--arg", "split=horizontal"], "times is needed"),
     (["check", "dp_naive_bayes", "fit", *PARTY, "--out", "r.json"], "No such option: --out"),
     (["check", "dp_naive_bayes", "fit", *PARTY], "needs the argument 'label'"),
