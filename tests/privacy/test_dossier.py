@@ -165,7 +165,9 @@ def test_limits_are_those_of_the_nodes(case: dict[str, Any]) -> None:
         assert set(told) == {*limits.TOLD, *limits.WHETHER}
         assert told["budget_epsilon"]["value"] == "9"
         assert "epsilon of 9" in told["budget_epsilon"]["meaning"]
-        assert told["ledger"]["value"] == "yes"
+        assert told["ledger"]["value"] == "set"
+        assert told["allowed_columns"]["value"] == told["cohort"]["value"] == "not set"
+        assert told["allow_predictions"]["value"] in ("yes", "no")
     for name in case["helpers"]:
         assert {one["name"]: one["value"] for one in found[name]["limits"]}["budget_epsilon"] == "no limit"
 

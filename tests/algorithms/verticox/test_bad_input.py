@@ -6,6 +6,9 @@ import pytest
 from limits_kit import predicting
 from one_process import OneProcess
 
+from fedbayes.client.local import Job
+from fedbayes.client.planning import plan
+from fedbayes.client.setting import Setting
 from fedbayes.client.survival import summary_frame
 from fedbayes.federation.errors import ArgumentError, ConvergenceError, DataProblem, ThresholdError
 from v6_verticox.arguments import Fit
@@ -169,6 +172,19 @@ MODELS = [
 def test_a_model_that_was_changed_is_refused_before_any_round(change, text):
     with pytest.raises(ArgumentError, match=text):
         curves_of(checked_model({**MODEL, **change}))
+
+
+@pytest.mark.parametrize(("function", "more"), [("evaluate", {}), ("evaluate", {"folds": 3}), ("predict", {})])
+def test_times_beyond_the_baseline_are_told_before_anybody_is_asked(function, more):
+    """`plan` says it, as a station refuses such times only when the query is debited."""
+    told = {**MODEL, "features": ["age"], "coefficients": COEFFICIENTS[:1], "references": {}}
+    arguments = {"model": told, "rows_aligned": True, "times": [1.0, 30.0, 40.0], **more}
+    late = plan(Job("verticox", function, arguments), Setting(stations=3))["warnings"]
+    assert [text for text in late if "times" in text] == [
+        "times beyond the model's baseline, which ends at 2: 30, 40; its survival there is that at the end"
+    ]
+    within = Job("verticox", function, {**arguments, "times": [1.0, 2.0]})
+    assert not [text for text in plan(within, Setting(stations=3))["warnings"] if "times" in text]
 
 
 def test_a_model_is_taken_as_it_was_returned():

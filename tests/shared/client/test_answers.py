@@ -191,6 +191,35 @@ def test_to_lifelines_is_the_fit_of_lifelines(rossi):
     assert np.isclose(ours.test_statistic, theirs.test_statistic)
 
 
+def test_to_lifelines_prints_and_scores_as_the_fit_of_lifelines(rossi, capsys):
+    """`print_summary` is what users of lifelines type first; it names records, events and the outcome of the fit, none of its made-up ones."""
+    frame, fitted, model = rossi
+    told = {"time": "week", "event": "arrest", "records": len(frame), "events": int(frame["arrest"].sum())}
+    made = answer({**model, **told}).to_lifelines()
+    made.print_summary(style="ascii")
+    printed = capsys.readouterr().out
+    fitted.print_summary(style="ascii")
+    theirs = capsys.readouterr().out
+    for line in ("duration col", "event col", "number of observations", "number of events observed", "Partial AIC"):
+        ours, expected = (next(one for one in text.splitlines() if line in one) for text in (printed, theirs))
+        assert ours.split("=") == expected.split("=")
+    assert "__time__" not in printed
+    assert "Concordance = nan" in printed
+    dated = Result({**answer(model), "provenance": {"date": "2026-11-28T17:37:24+00:00"}}).to_lifelines()
+    dated.print_summary(style="ascii")
+    assert "time fit was run = 2026-11-28 17:37 UTC" in capsys.readouterr().out
+    for method in ("log_likelihood", "concordance_index"):
+        assert made.score(frame, method) == pytest.approx(fitted.score(frame, method), rel=1e-6)
+    judged = answer({**model, **told, "concordance": 0.64}).to_lifelines()
+    assert judged.concordance_index_ == 0.64
+
+
+def test_to_lifelines_prints_a_model_that_hides_how_many_records(rossi, capsys):
+    model = {**rossi[2], "time": "week", "event": "arrest", "records": None, "events": None}
+    answer(model).to_lifelines().print_summary(style="ascii")
+    assert "number of observations = nan" in capsys.readouterr().out
+
+
 def test_to_lifelines_refuses_strata(rossi):
     model = {**rossi[2], "baseline": {"strata": [{"stratum": "a", "time": [1.0], "cumulative_hazard": [0.1]}]}}
     with pytest.raises(ConversionError, match="without strata"):

@@ -140,6 +140,15 @@ def test_scores_by_time_and_by_group_are_shown_and_in_the_frame():
     assert (scores["Brier score(365)"], scores["observed(730, group 1)"], scores["events"]) == (0.074, 0.504, 299)
 
 
+def test_times_that_are_quantiles_are_named_without_the_rounding_of_a_sum():
+    moments = {"times": [281.0, 478.0000000000001], "concordance_by_time": [0.7, 0.8], "auc_by_time": [0.6, 0.5]}
+    told = {**JUDGED, **moments, "brier_scores": [0.1, 0.2]}
+    scores = Result({"model": None, "metrics": told, "concordance": 0.6}).to_frame()["value"]
+    assert scores["concordance up to(281)"] == 0.7
+    assert scores["AUC(478)"] == 0.5
+    assert scores["Brier score(478)"] == 0.2
+
+
 @pytest.mark.parametrize("strata", [["all"] * 3, ["a", "a", "b"]])
 def test_a_baseline_without_a_model_is_shown_drawn_and_a_frame(strata):
     told = {"strata": strata, "time": [1.0, 2.0, 3.0], "cumulative_hazard": [0.1, 0.3, 0.7]}

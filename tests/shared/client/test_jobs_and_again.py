@@ -248,7 +248,7 @@ def test_a_model_that_is_judged_by_its_own_records_is_told(tmp_path):
     assert told == [True, False, False, False]
 
 
-def test_times_beyond_the_last_event_are_told(command, tmp_path):
+def test_times_beyond_the_baseline_are_told(command, tmp_path):
     model = {
         "coefficients": [{"feature": "x", "coefficient": 0.1}],
         "baseline": {"time": [1, 2], "cumulative_hazard": [0.1, 0.2]},
@@ -258,15 +258,15 @@ def test_times_beyond_the_last_event_are_told(command, tmp_path):
     code, out, err = command("predict", "m.json", "d.csv", "--times", "2,30")
     assert code == 0
     assert out.startswith("linear_predictor")
-    assert err.count("beyond the last event") == 1
-    assert "30" in err
+    assert err.count("30 is beyond the model's baseline, which ends at 2;") == 1
+    assert err.count("warning") == 1
 
 
 def test_a_ledger_shows_whole_dates_on_a_narrow_terminal(tmp_path):
     from fedbayes.dp.ledger import Ledger
 
     Ledger(tmp_path / "l.sqlite").charge(
-        ("s" * 32, "1:partial_collect_a_long_name", "d"), 0.5, 0.0, "a note that is quite long"
+        ("s" * 32, "1:partial_collect_a_long_name", "d"), 0.5, 0.0, "naive Bayes statistics and more of them"
     )
     done = subprocess.run(
         [sys.executable, "-m", "fedbayes", "ledger", str(tmp_path / "l.sqlite")],
@@ -276,6 +276,8 @@ def test_a_ledger_shows_whole_dates_on_a_narrow_terminal(tmp_path):
         env={**os.environ, "COLUMNS": "80"},
     )
     assert re.search(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", done.stdout)
+    for word in ("naive", "Bayes", "statistics", "(round", "collect"):
+        assert word in done.stdout, "folded between words, not within"
 
 
 @pytest.mark.parametrize(

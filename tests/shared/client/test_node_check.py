@@ -67,6 +67,13 @@ WRONGS = [
     (ENV, ENV + "  FEDBAYES_ALLOWED_COLUMNS: age sex\n", 17, "limit", "(1: age sex)"),
     (ENV, ENV + "  FEDBAYES_ALLOWED_COLUMNS: []\n", 17, "limit", "(none)"),
     (ENV, ENV + "  FEDBAYES_ALLOWED_FUNCTIONS: fit,evaluate\n", 17, "stops", "no partial_ function"),
+    (
+        ENV,
+        ENV + "  FEDBAYES_ALLOWED_FUNCTIONS: fit,partial_open_channel,partial_prepair\n",
+        17,
+        "ignored",
+        "'partial_prepair' is a function of no method that is installed here; did you mean 'partial_prepare'?",
+    ),
     (ENV, ENV + "  FEDBAYES_PINNED_KEYS: north\n", 17, "stops", "{organization: fingerprint}"),
     (ENV, ENV + "  FEDBAYES_PINNED_KEYS: {north: 12ab}\n", 17, "stops", "the key of north is no fingerprint"),
     (

@@ -8,6 +8,7 @@ import pytest
 from fedbayes.client.figures.cox import _told as told_ratio
 from fedbayes.client.pages import html
 from fedbayes.client.pages.report import heading_of, render
+from fedbayes.client.result import Result
 from fedbayes.client.text.formats import clock, counted
 
 COUNTS = {"axes": {"sex": ["f", "m"], "age": ["young", "old"]}, "counts": [[12, 8], [7, 9]]}
@@ -82,6 +83,29 @@ def test_diagnostics_are_tables_and_figures():
     assert "Missing share Name Value age 0.9% " in text
     assert "Objective, step by step: from 0.7 to 0.55." in text
     assert "<details" not in page.partition("<h2>Diagnostics</h2>")[2].partition("<h2>")[0]
+
+
+def test_fields_whose_names_say_too_little_are_told_in_words_on_the_terminal_and_on_the_page():
+    membership = {"format": "fedbayes.membership/1", "epoch": 0, "uses": {"1": 2, "2": 2}}
+    diagnostics = {"class_noise": 7.4, "accuracy_noise": 0.01, "encryption": {"modulus_bits": 3072}}
+    answer = {"membership": membership, "diagnostics": diagnostics}
+    told, page = Result(answer).summary(), text_of(**answer).partition("The whole result")[0]
+    for words in (
+        "Times that stations joined or left",
+        "Noise deviation of a class's rows",
+        "Noise deviation of the accuracy",
+    ):
+        assert words in told
+        assert words in page
+    assert "Number by which each organization sizes its noise" in page
+    assert "Modulus bits" in page
+    for code in ("epoch", "Class noise", "modulus_bits"):
+        assert code not in told + page
+
+
+def test_a_column_keeps_its_name_where_a_field_of_ours_has_it():
+    gain = Result({"model": None, "gains": {"epoch": 0.1, "uses": 0.2}})
+    assert "epoch" in gain.summary()
 
 
 def test_a_dash_is_explained_where_there_is_one():

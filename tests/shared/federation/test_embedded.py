@@ -209,6 +209,12 @@ def test_limits_that_nobody_states_are_those_of_a_node(files, monkeypatch):
             assert set(told) == {field.name for field in fields(Policy)}
 
 
+def test_a_federation_says_who_takes_part(files):
+    with EmbeddedFederation(files, helpers=["helper"]) as federation:
+        assert repr(federation) == f"EmbeddedFederation(parties: {', '.join(files)}; helpers: helper)"
+    assert repr(federation).endswith("; closed)")
+
+
 @pytest.mark.parametrize("name", OPENING)
 def test_a_refusal_tells_the_caller_what_to_pass(name):
     told = str(with_remedy(errors.PolicyError(f"ask the node administrator to set {PREFIX}{name.upper()}")))

@@ -68,6 +68,26 @@ def merge(book: Any, page: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (hide, "c: the first sheet of its Excel file is hidden; put the sheet of the table first"),
+        (
+            merge,
+            "c: sheet column C has merged cells in its Excel file, which holds their value once; separate them and write the value in each",
+        ),
+    ],
+)
+def test_an_embedded_federation_tells_its_caller_of_a_file_of_the_party(change: Any, told: str, tmp_path: Path) -> None:
+    """The caller is nobody's node administrator, and is at no station: the party's file is theirs."""
+    with (
+        EmbeddedFederation({"a": FRAME, "b": FRAME, "c": sheet(tmp_path, change)}) as federation,
+        pytest.raises(DataProblem) as problem,
+    ):
+        federation.run("dp_naive_bayes", "describe", {"domain": DOMAIN})
+    assert str(problem.value).split(" (nothing")[0] == told
+
+
+@pytest.mark.parametrize(
     ("change", "match"),
     [
         (hide, "first sheet of this station's Excel file is hidden; ask the node administrator"),

@@ -48,8 +48,9 @@ def nearest(unknown: str, candidates: Sequence[str]) -> str:
     """Return the question whether the known name nearest to an unknown one was meant, to put behind it; empty where none is near."""
     import difflib
 
-    near = difflib.get_close_matches(unknown[:60], candidates, n=1)
-    return f" (did you mean '{near[0]}'?)" if near else ""
+    near = difflib.get_close_matches(unknown[:60], candidates, n=3)
+    whole = [name for name in near if name.startswith(unknown)]  # ``tie``: ties rather than time
+    return f" (did you mean '{[*whole, *near][0]}'?)" if near else ""
 
 
 def canonical_text(value: object) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .numerals import shortest
 from .text.cox import chi_squared
 from .text.formats import number
 from .text.model import spread
@@ -72,6 +71,8 @@ def score_sections(metrics: Any) -> list[tuple[str, list[tuple[str, ...]]]]:
     return [(heading, rows) for heading, rows in sections if len(rows) > 1]
 
 
+BEFORE_TIME = {"concordance up to it": "concordance up to", "AUC at it": "AUC"}
+"""Name in a table by time -> name before a time in brackets."""
 CALIBRATED = ("predicted", "observed", "records")
 BY_TIME = {
     "concordance_by_time": "concordance up to it",
@@ -114,11 +115,13 @@ def flat_scores(metrics: Any) -> dict[str, Any]:
     spread = {f"{name}_spread": value for name, value in (metrics.get("spread") or {}).items()}
     names, rows = by_time(metrics)
     moments = {
-        f"{name}({shortest(time)})": value for time, *values in rows for name, value in zip(names, values, strict=True)
+        f"{BEFORE_TIME.get(name, name)}({time:.10g})": value
+        for time, *values in rows
+        for name, value in zip(names, values, strict=True)
     }
     calibration = metrics["calibration"]
     groups = {
-        f"{name}({shortest(calibration['time'])}, group {position})": group[name]
+        f"{name}({calibration['time']:.10g}, group {position})": group[name]
         for position, group in enumerate(calibration["groups"], 1)
         for name in CALIBRATED
     }

@@ -16,19 +16,22 @@ INTERCEPT = "Intercept"  # a column of that name lifelines drops without a word
 ROWS = 40  # of made-up records, of which nothing stays in the model
 
 
-def convert(model: Mapping[str, Any]) -> Any:
+def convert(model: Mapping[str, Any], fitted: str) -> Any:
     """Return a `CoxPHFitter` with the coefficients, their covariance, the baseline and the likelihood of a model.
 
     Parameters
     ----------
     model : dict
         A Cox model with a baseline and without strata. Features of text are columns ``column=category`` of zeros and ones, as the model has them.
+    fitted : str
+        When the fit was, as the summary prints it.
 
     Returns
     -------
     lifelines.CoxPHFitter
-        ``summary``, ``predict_partial_hazard``, ``predict_cumulative_hazard``, ``predict_survival_function`` and ``plot`` work as after a fit. What needs the
-        records (residuals, concordance, ``check_assumptions``) does not: nobody holds them.
+        ``summary``, ``print_summary``, ``predict_partial_hazard``, ``predict_cumulative_hazard``, ``predict_survival_function``, ``plot`` and ``score`` (of a
+        frame with the outcome) work as after a fit. What needs the records of the fit (residuals, ``check_assumptions``) does not: nobody holds them;
+        ``concordance_index_`` is the model's, and no number where it tells none.
 
     Raises
     ------
@@ -65,6 +68,8 @@ def convert(model: Mapping[str, Any]) -> Any:
     inner._norm_mean = pd.Series(means, index=names)
     _set_baseline(inner, baseline)
     _set_likelihood(inner, model)
+    _set_records(fitter, inner, model)
+    fitter._time_fit_was_called = inner._time_fit_was_called = fitted
     return fitter
 
 
@@ -108,6 +113,18 @@ def _set_likelihood(inner: Any, model: Mapping[str, Any]) -> None:
     for name, field in (("log_likelihood_", "log_likelihood"), ("_ll_null_", "null_log_likelihood")):
         if model.get(field) is not None:
             setattr(inner, name, float(model[field]))
-    for name in ("durations", "event_observed", "weights", "_predicted_partial_hazards_"):
+
+
+def _set_records(fitter: Any, inner: Any, model: Mapping[str, Any]) -> None:
+    """Take the made-up records away, and tell of the fit's what its summary prints: how many, of which columns, and the concordance."""
+    for name in ("durations", "_predicted_partial_hazards_"):
         if hasattr(inner, name):
             delattr(inner, name)
+    records, events = (np.nan if model.get(name) is None else float(model[name]) for name in ("records", "events"))
+    inner.event_observed, inner.weights = np.array([1, 0]), np.array([events, records - events])
+    concordance = model.get("concordance")
+    inner._concordance_index_ = np.nan if concordance is None else float(concordance)
+    for role, column in (("time", "duration_col"), ("event", "event_col")):
+        if isinstance(model.get(role), str):
+            setattr(fitter, column, model[role])
+            setattr(inner, column, model[role])

@@ -163,8 +163,9 @@ class Result(dict[str, Any]):
         """Return a fitted `lifelines.CoxPHFitter` with the model's coefficients, errors and baseline; ConversionError for other models."""
         model = self._model_for("to_lifelines")
         from .lifelines_model import convert
+        from .text.formats import clock
 
-        return convert(model)
+        return convert(model, clock(self.provenance.get("date")))
 
     def predict(self, frame: Any, label: str | None = None, times: Any = None) -> Any:
         """Return the predictions for the rows of a data frame, read by the dictionary of the fit, as ``fedbayes predict`` writes them.

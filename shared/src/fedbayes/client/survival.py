@@ -154,11 +154,11 @@ def as_categories(values: Any, names: Iterable[str]) -> pd.Series[Any]:
     return translated
 
 
-def beyond_follow_up(model: Any, moments: Sequence[float]) -> list[float]:
-    """Return those times that lie beyond the last event time of every baseline: the model knows nothing there."""
+def beyond_baseline(model: Any, moments: Sequence[float]) -> tuple[list[float], float]:
+    """Return those times that lie beyond the end of every baseline, where the model knows no hazard, and that end."""
     baselines = baselines_of(model) if isinstance(model, Mapping) else {}
-    last = max((float(baseline.times[-1]) for baseline in baselines.values()), default=None)
-    return [moment for moment in moments if last is not None and moment > last]
+    last = max((float(baseline.times[-1]) for baseline in baselines.values()), default=np.inf)
+    return [moment for moment in moments if moment > last], last
 
 
 def linear_predictor(model: Mapping[str, Any], frame: pd.DataFrame) -> Floats:

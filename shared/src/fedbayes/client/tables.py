@@ -80,8 +80,10 @@ def _check_header(title: str, header: list[str]) -> None:
         raise UsageProblem(f"{title} has two columns named '{repeated[:60]}'; rename one of them")
 
 
-def tell_dialect(path: Path, separator: str | None = None, decimal: str | None = None) -> None:
-    """Say on stderr how a CSV file is read whose columns commas do not separate."""
+def tell_reading(path: Path, separator: str | None = None, decimal: str | None = None) -> None:
+    """Say on stderr how a CSV file is read whose columns commas do not separate, and which sheet of a workbook with several."""
+    if path.suffix.lower() == ".xlsx" and path.is_file():
+        _tell_sheet(path)
     if path.suffix.lower() != ".csv" or not path.is_file():
         return
     dialect = of_file(
@@ -93,6 +95,15 @@ def tell_dialect(path: Path, separator: str | None = None, decimal: str | None =
             "a comma in a number is a decimal comma" if dialect.comma else "a comma in a number is none of a number"
         )
         print(f"note: {path}: {', '.join(filter(None, (parted, commas)))}", file=sys.stderr)
+
+
+def _tell_sheet(path: Path) -> None:
+    from ..federation.tables.excel import sheet_names
+
+    first, *others = sheet_names(path) or [""]
+    if others:
+        rest = ", ".join(repr(name) for name in others[:5]) + (", ..." if len(others) > 5 else "")
+        print(f"note: {path}: the first sheet, {first!r}, is read, and no other: {rest}", file=sys.stderr)
 
 
 def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers: Sequence[str] = ()) -> Any:
@@ -138,4 +149,6 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
 
 def _to_its_owner(text: str, path: Path) -> str:
     """Return what a station says of its file as it is told to somebody who has the file: by its name, and nobody else is to be asked."""
-    return _OF_A_STATION.sub(f"the table {path}", text).replace("ask the node administrator to ", "")
+    from ..federation.embedded.remedies import to_owner
+
+    return to_owner(_OF_A_STATION.sub(f"the table {path}", text))

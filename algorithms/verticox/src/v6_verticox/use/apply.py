@@ -21,7 +21,7 @@ from ..rounds.sealed import sealed_parts
 from .arguments import Baseline, Evaluate, Predict
 from .blind import judge_blindly
 from .crossval import cross_validate
-from .located import Located, cases_of, checked_model, curves_of, warn_of_cases
+from .located import Located, cases_of, checked_model, curves_of, warn_of_cases, warn_of_end
 from .whole import judge_by_rows
 
 Floats = npt.NDArray[np.float64]
@@ -45,6 +45,7 @@ def predict(federation: Federation, asked: Predict) -> dict[str, Any]:
     curves = {curve.stratum: curve for curve in curves_of(checked_model(asked.model))}
     if asked.stratum not in curves:
         raise ArgumentError(f"stratum must be one of the model's: {', '.join(sorted(curves))[:300]}")
+    warn_of_end(federation, asked.model, asked.times)
     located = Located(federation, asked.model, asked)
     replies = located.score(0, asked.identifiers)
     seen = f"{SEES}, and its identifier" if asked.identifiers else SEES
@@ -89,6 +90,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     if asked.reveal == "aggregates":
         checked = checked_model(model)
         return judge_blindly(federation, checked, curves_of(checked), asked)
+    warn_of_end(federation, checked_model(model), points)
     if asked.folds is not None:
         return cross_validate(federation, model, asked.folds, points, groups, asked)
     warn_of_cases(federation, checked_model(model))

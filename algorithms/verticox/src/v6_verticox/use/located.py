@@ -178,6 +178,17 @@ def warn_of_cases(federation: Federation, model: Mapping[str, Any]) -> None:
         )
 
 
+def warn_of_end(federation: Federation, model: dict[str, Any], times: Sequence[float] | None) -> None:
+    """Warn where times lie beyond the end of every baseline of a model: it knows no hazard there."""
+    end = max(max(curve.times, default=0.0) for curve in curves_of(model))
+    late = [f"{time:g}" for time in times or [] if time > end]
+    if late:
+        federation.warn(
+            f"times beyond the model's baseline, which ends at {end:g}: {', '.join(late[:5])}{', ...' if len(late) > 5 else ''}; "
+            "its survival there is that at the end"
+        )
+
+
 def curves_of(model: dict[str, Any]) -> list[Curve]:
     """Return the model's baseline by stratum, or raise `ArgumentError`."""
     try:

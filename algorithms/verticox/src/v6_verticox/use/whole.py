@@ -11,7 +11,7 @@ from ..horizontal.judging.exact import judge
 from ..horizontal.judging.model import grid_of, judged_model
 from ..horizontal.judging.private import check_noisy, judge_privately, noisy_times, on_grid
 from .arguments import Evaluate
-from .located import checked_model, curves_of, warn_of_cases
+from .located import checked_model, curves_of, warn_of_cases, warn_of_end
 
 
 def judge_by_rows(federation: Federation, asked: Evaluate) -> dict[str, Any]:
@@ -24,6 +24,7 @@ def judge_by_rows(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     """
     model = checked_model(asked.model)
     warn_of_cases(federation, model)
+    warn_of_end(federation, model, asked.times)
     curves = curves_of(model)
     if bool(model.get("strata")) != ("strata" in model["baseline"]):
         raise ArgumentError(

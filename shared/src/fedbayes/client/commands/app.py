@@ -242,7 +242,7 @@ def predict(
 @app.command()
 def ledger(
     path: Annotated[Path, typer.Argument(help="The ledger's file, or the folder database that holds it.")],
-    days: Annotated[float | None, option("Sum up the last days only.", "--days", min=0)] = None,
+    days: Annotated[float | None, option("Sum up the last days only; above 0.", "--days")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a node's privacy ledger: every debit and what is spent (for the node's administrator)."""

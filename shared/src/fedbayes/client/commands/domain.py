@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...federation.tables.dialect import of_file
 from .. import files
 from ..dictionaries import SUFFIXES, dictionary_text, read_dictionary
-from ..tables import check_table, header_of, read_table
+from ..tables import check_table, header_of, read_table, tell_reading
 from .exits import UsageProblem
 from .listing import print_table
 
@@ -43,6 +43,9 @@ def draft(paths: Sequence[Path], out: Path | None, force: bool = False) -> None:
     out = files.unless_stdout(out)
     if out is not None:
         files.check_output("--out", out, SUFFIXES, replace=force)
+    for path in paths:
+        _check(path)
+        tell_reading(path)
     tables = [_as_written(path) for path in paths]
     if not any(len(table) for table in tables):
         raise UsageProblem(f"{', '.join(map(str, paths))} holds no record to look at; name a file with records")
@@ -58,7 +61,6 @@ def draft(paths: Sequence[Path], out: Path | None, force: bool = False) -> None:
 
 def _as_written(path: Path) -> Any:
     """Return a table whose columns keep the text of the file: ``00257`` is no number; a decimal comma is a point, as it is to stations."""
-    _check(path)
     if path.suffix.lower() != ".csv":
         return read_table(path, identifiers=tuple(map(str, read_table(path).columns)))
     table = read_table(path, identifiers=header_of(path))
@@ -90,6 +92,7 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
 
     for path in paths:
         _check(path)
+        tell_reading(path)
     study = Dictionary.from_json(read_dictionary(dictionary))
     held = {path: held_against(study, read_table(path, study.reading({}))) for path in paths}
     if as_json:

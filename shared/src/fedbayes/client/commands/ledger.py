@@ -18,7 +18,7 @@ def execute(path: Path, as_json: bool, days: float | None = None) -> None:
     Raises
     ------
     UsageProblem
-        If there is no ledger at the path.
+        If there is no ledger at the path, or the period is none.
     TaskFailed
         If the file cannot be read as a ledger.
     """
@@ -27,6 +27,8 @@ def execute(path: Path, as_json: bool, days: float | None = None) -> None:
     from ...dp.ledger import Ledger
     from ...federation.policy import LEDGER_FILE
 
+    if days is not None and not 0 < days < math.inf:
+        raise UsageProblem("--days must be above 0: a period of no days has no debit; leave it out for all")
     file = path / LEDGER_FILE if path.is_dir() else path
     if not file.is_file():
         raise UsageProblem(f"no ledger at {file}; name the folder database of the node or the file in it")
@@ -61,19 +63,23 @@ def _print(entries: list[Any], total: dict[str, float], days: float | None) -> N
         (
             debit["time"].removesuffix("+00:00"),
             debit["job"][:8],
-            debit["round"],
             f"{debit['epsilon']:.6g}",
             f"{debit['delta']:.3g}",
             debit["queries"],
-            debit["note"],
+            _what(debit),
         )
         for debit in map(_debit, entries)
     ]
     when, job, *numbers = "time (UTC)", "job", "epsilon", "delta", "queries"
-    print_table(
-        (when, job, "round", *numbers, "note"), rows, "Privacy ledger", right=numbers, whole=(when, job, *numbers)
-    )
+    print_table((when, job, *numbers, "released"), rows, "Privacy ledger", right=numbers, whole=(when, job, *numbers))
     period = "in all" if days is None else f"in the last {days:g} days"
     queries = int(total["queries"]) if math.isfinite(total["queries"]) else 0
     debits = f"{len(entries)} debit{'' if len(entries) == 1 else 's'}"
     print(f"{debits}; spent {period}: epsilon {total['epsilon']:.6g}, delta {total['delta']:.3g}, queries {queries}")
+
+
+def _what(debit: dict[str, Any]) -> str:
+    """Return what a debit was for and in which round, in words that fold well in a narrow column."""
+    number, _, function = debit["round"].partition(":")
+    told = " ".join(filter(None, (number, function.removeprefix("partial_").replace("_", " "))))
+    return f"{debit['note']} (round {told})" if debit["note"] else f"round {told}"

@@ -14,8 +14,8 @@ from ..dictionaries import read_as_fitted
 from ..files import check_output, unless_stdout, write_text
 from ..kinds import read_result
 from ..predictions import predict_table
-from ..survival import beyond_follow_up
-from ..tables import tell_dialect
+from ..survival import beyond_baseline
+from ..tables import tell_reading
 from .exits import UsageProblem
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def execute(
     moments = _times(times)
     names = id_column if id_column is not None else _asked(content)
     identifiers = (names,) if names is not None else ()
-    tell_dialect(data)
+    tell_reading(data)
     frame = read_as_fitted(data, _arguments(content).get("dictionary"), domain_of(model), identifiers)
     predictions = predict_table(model, frame, label, moments)
     if id_column is not None and id_column not in frame.columns:
@@ -81,10 +81,11 @@ def _not_understood(model: Any, frame: pd.DataFrame, label: str | None) -> list[
 
 
 def _about_records(model: Any, predictions: pd.DataFrame, moments: Sequence[float]) -> list[str]:
-    """Return what a Cox model cannot say of these records: survival beyond its follow-up, anything where a feature is missing."""
+    """Return what a Cox model cannot say of these records: survival beyond its baseline, anything where a feature is missing."""
+    late, end = beyond_baseline(model, moments)
     texts = [
-        f"{moment:g} is beyond the last event of the fit; survival there is that at the last event"
-        for moment in beyond_follow_up(model, moments)
+        f"{moment:g} is beyond the model's baseline, which ends at {end:g}; survival there is that at its end"
+        for moment in late
     ]
     empty = int(predictions["linear_predictor"].isna().sum()) if "linear_predictor" in predictions else 0
     if empty:

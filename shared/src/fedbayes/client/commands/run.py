@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...federation.embedded.remedies import to_owner
 from ...federation.tables.files import KINDS
 from .. import connection, files
 from ..catalogue import check_function, rounds_of
 from ..local import Job, LocalPlace
-from ..tables import read_table, tell_dialect
+from ..tables import read_table, tell_reading
 from . import options
 from .exits import UsageProblem
 from .listing import print_table
@@ -163,7 +164,7 @@ def _embedded(chosen: Options, job: Job, progress: Progress) -> Any:
         timeout=chosen.timeout,
     )
     if not chosen.quiet:
-        _tell_dialects(place)
+        _tell_readings(place)
         _tell_twins(place, progress)
     try:
         return local.run(job, place, progress)
@@ -175,11 +176,11 @@ def _embedded(chosen: Options, job: Job, progress: Progress) -> Any:
         raise
 
 
-def _tell_dialects(place: LocalPlace) -> None:
+def _tell_readings(place: LocalPlace) -> None:
     for party, databases in place.parties.items():
         limits = {**place.policies.get("*", {}), **place.policies.get(party, {})}
         if place.database in databases:
-            tell_dialect(Path(databases[place.database]), limits.get("csv_separator"), limits.get("csv_decimal"))
+            tell_reading(Path(databases[place.database]), limits.get("csv_separator"), limits.get("csv_decimal"))
 
 
 def _check_tables(place: LocalPlace, said: str) -> None:
@@ -194,7 +195,7 @@ def _check_tables(place: LocalPlace, said: str) -> None:
         try:
             read_table(path)
         except UsageProblem as problem:
-            if path.suffix.lower() == ".csv" or str(problem.__cause__) in said:
+            if path.suffix.lower() == ".csv" or to_owner(str(problem.__cause__)) in said:
                 raise
 
 

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ... import __version__
+from ...federation.limits import WHETHER
 from ..pages.sequence import reveals
 from ..text.formats import number, promise, title
 from ..text.limits import say
@@ -155,7 +156,7 @@ def limits(facts: Facts) -> list[dict[str, Any]]:
             "organization": name,
             "role": str(node["role"]),
             "limits": [
-                {"name": limit, "value": _value(value), "meaning": say(limit, value)}
+                {"name": limit, "value": _value(limit, value), "meaning": say(limit, value)}
                 for limit, value in node["limits"].items()
             ],
         }
@@ -194,7 +195,10 @@ def _open(facts: Facts) -> list[str]:
     ]
 
 
-def _value(value: Any) -> str:
+def _value(limit: str, value: Any) -> str:
+    """Return the value of a limit; of lists and names whether they are set, as "no" beside allowed columns reads as if none were."""
+    if isinstance(value, bool) and limit in WHETHER:
+        return "set" if value else "not set"
     return "no limit" if value is None else number(value, 12)
 
 

@@ -13,6 +13,7 @@ from ...federation.limit_kinds import FALSE
 from ...federation.policy import KINDS, NOT_LIMITS, PREFIX, Policy, is_meant
 from ..text.limits import say
 from .file import IGNORED, LIMIT, NOTE, STOPS, UNSAFE, Finding, Place
+from .functions import misspelt
 
 LIMITS = {PREFIX + name.upper(): name for name in KINDS}
 LEAST = ("minimum_rows", "minimum_organizations", "minimum_count")
@@ -85,6 +86,8 @@ def _limit(name: str, part: Place, line: int) -> Iterator[Finding]:
     for finding in (_weak(limit, value), _useless(limit, value)):
         if finding is not None:
             yield Finding(line, *finding)
+    if limit == "allowed_functions":
+        yield from (Finding(line, IGNORED, text) for text in misspelt(value or ()))
 
 
 def _entries(value: Any) -> str:

@@ -24,6 +24,15 @@ SHORT = {
     "p_value": "p",
     "odds_ratio_interval": "Odds ratio, 95 % interval",
 }
+LONG = {
+    "accuracy_noise": "Noise deviation of the accuracy",
+    "class_noise": "Noise deviation of a class's rows",
+    "epoch": "Times that stations joined or left",
+    "uses": "Number by which each organization sizes its noise",
+}
+"""Fields whose name alone says too little; unlike the short ones they may be names of columns inside an answer."""
+OURS = ("membership", "encryption")
+"""Answers whose entries are fields of ours, no columns and no organizations."""
 WORDS = (
     *SHORT,
     "degrees_of_freedom",
@@ -99,13 +108,15 @@ def title(name: str) -> str:
     """Return a field's name as words."""
     if name.lower() in SHORT:
         return SHORT[name.lower()]
+    if name in LONG:
+        return LONG[name]
     text = name.replace("_", " ")
     return text[:1].upper() + text[1:]
 
 
-def word(name: str) -> str:
-    """Return the name of an entry inside an answer: our own fields as words, columns and organizations as they are."""
-    return title(name) if name in WORDS else name
+def word(name: str, answer: str = "") -> str:
+    """Return the name of an entry inside an answer (by its name): our own fields as words, columns and organizations as they are."""
+    return title(name) if name in WORDS or answer in OURS else name
 
 
 def is_plain(value: Any) -> bool:

@@ -70,7 +70,7 @@ def _nested(result: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]
     model = result.get("model")
     gain = model if isinstance(model, Mapping) and view_of(model).kind == GAIN else {}
     return [
-        (title(name), _entries(value))
+        (title(name), _entries(value, answer=name))
         for name, value in extras_of(result).items()
         if isinstance(value, Mapping)
         and not (name == "metrics" and score_lines(value))
@@ -91,10 +91,10 @@ def _judged(result: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]
     ]
 
 
-def _entries(value: Mapping[str, Any], digits: int = 4) -> list[tuple[str, ...]]:
+def _entries(value: Mapping[str, Any], digits: int = 4, answer: str = "") -> list[tuple[str, ...]]:
     """Return the entries of an answer; of our own fields those that say something."""
     return [
-        (word(str(key)), ranged(entry, digits))
+        (word(str(key), answer), ranged(entry, digits))
         for key, entry in value.items()
         if (is_plain(entry) or is_range(entry)) and key not in HIDDEN and (entry is not None or key not in WORDS)
     ]

@@ -8,7 +8,7 @@ from typing import Any
 from ..figures import steps
 from ..figures.style import to_svg
 from ..pages import html
-from ..text.formats import WORDS, digits_of, is_plain, number, plain_items, title, word
+from ..text.formats import OURS, WORDS, digits_of, is_plain, number, plain_items, title, word
 
 MOST_ROWS = 60  # of a table
 MOST_COLUMNS = 24  # of a table on a wide screen
@@ -45,12 +45,12 @@ def entry(name: str, value: Any, depth: int = 0) -> list[str]:
         if name.endswith("_share") and all(isinstance(item, float | int | None) for item in value.values()):
             return [shares(name, value)]
         if all(is_plain(item) for item in value.values()):
-            return [_long(heading, len(value), html.table(heading, ("Name", "Value"), _rows(value, digits_of(name))))]
+            return [_long(heading, len(value), html.table(heading, ("Name", "Value"), _rows(value, name)))]
         columns = _columns(value)
         if columns is not None:
             return [_long(heading, len(columns[1]), html.table(heading, columns[0], columns[1], columns[2]))]
         crossed = _crossed(heading, value)
-        return [html.fold(heading, *mapping(value, depth + 1)) if crossed is None else crossed]
+        return [html.fold(heading, *mapping(value, 0 if name in OURS else depth + 1)) if crossed is None else crossed]
     if name in DRAWN and len(value) > 1 and all(type(item) in (int, float) for item in value):
         text = f"{heading}, step by step: from {number(value[0])} to {number(value[-1])}."
         return [html.picture(to_svg(steps(value, heading)), text)]
@@ -75,9 +75,11 @@ def _long(name: str, rows: int, table: str) -> str:
     return table if rows <= LONGEST_OPEN else html.fold(f"{name} ({rows})", table)
 
 
-def _rows(value: Mapping[str, Any], digits: int) -> list[tuple[str, str]]:
+def _rows(value: Mapping[str, Any], answer: str) -> list[tuple[str, str]]:
     return [
-        (word(str(name)), number(item, digits)) for name, item in value.items() if item is not None or name not in WORDS
+        (word(str(name), answer), number(item, digits_of(answer)))
+        for name, item in value.items()
+        if item is not None or name not in WORDS
     ]
 
 

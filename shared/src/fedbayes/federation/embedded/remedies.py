@@ -8,7 +8,7 @@ from importlib import import_module
 from vantage6.algorithm.tools.exceptions import AlgorithmError
 
 from ...bayes.encoding import nearest
-from ..errors import ArgumentError, PolicyError, from_log
+from ..errors import ArgumentError, DataProblem, PolicyError, from_log
 from ..installed import module_name
 from ..limit_kinds import FLAG
 from ..policy import KINDS, Policy
@@ -16,6 +16,9 @@ from ..policy import KINDS, Policy
 NO_LEDGER = "sets a budget but no FEDBAYES_LEDGER"
 OPENING = tuple(name for name, kind in KINDS.items() if kind is FLAG and not getattr(Policy(), name))
 """Limits that a node opens by a word: what they allow is refused unless somebody says so."""
+
+_OF_A_STATION = re.compile(r"this station's (Excel file|file|table)")
+_ASK, _ELSEWHERE = "ask the node administrator to ", ", or name it in the task"  # an embedded task names no sheet
 
 
 class RunFailed(AlgorithmError):  # type: ignore[misc]
@@ -38,7 +41,9 @@ def _nearest(algorithm: str, function: str) -> str:
 
 
 def with_remedy(error: AlgorithmError) -> AlgorithmError:
-    """Return a refusal that also tells how this federation's caller lifts it; any other error as it is."""
+    """Return a refusal that also tells how this federation's caller lifts it, and what is wrong with a file as its owner reads it; any other error as it is."""
+    if isinstance(error, DataProblem) and _ASK in str(error):
+        return DataProblem(to_owner(str(error)))
     if not isinstance(error, PolicyError):
         return error
     if NO_LEDGER in str(error):
@@ -49,6 +54,11 @@ def with_remedy(error: AlgorithmError) -> AlgorithmError:
     return PolicyError(
         f'{error}; embedded, that is you: --policy {named}=true, or policies={{"*": {{"{named}": True}}}}'
     )
+
+
+def to_owner(text: str) -> str:
+    """Return what a station says of its file as it is told to somebody who has the file, after the station's name: nobody else is to be asked."""
+    return _OF_A_STATION.sub(r"its \1", text).replace(_ASK, "").replace(_ELSEWHERE, "")
 
 
 def _last_error(log: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -143,7 +144,7 @@ def _check_merged(path: Path, sheet: str | None, frame: Any) -> None:
         if int(row) > 1 and any(named[_place(first) : _place(last) + 1]):
             raise DataProblem(
                 f"sheet column {first} has merged cells in this station's Excel file, which holds their value once; ask the node "
-                "administrator to separate them and to write the value in each"
+                "administrator to separate them and write the value in each"
             )
 
 
@@ -181,20 +182,36 @@ def _is_long(text: str) -> bool:
 
 @dataclass(frozen=True)
 class _Sheet:
-    """Where in a file a sheet is, and whether people see it: "visible", "hidden" or "veryHidden"."""
+    """What a sheet is called, where in a file it is, and whether people see it: "visible", "hidden" or "veryHidden"."""
 
+    name: str
     part: str
     state: str
 
 
+def sheet_names(path: Path) -> list[str]:
+    """Return the names of a workbook's sheets of cells that people see, in their order; none if that is no workbook, or its first sheet is hidden."""
+    try:
+        with ZipFile(path) as book:
+            sheets = list(_sheets(book))
+    except (BadZipFile, KeyError, OSError, ElementTree.ParseError):
+        return []
+    seen = [sheet for sheet in sheets if sheet.state == "visible"]
+    return [sheet.name for sheet in seen] if seen[:1] == sheets[:1] else []
+
+
 def _chosen(book: ZipFile, sheet: str | None) -> _Sheet | None:
-    """Return a sheet of cells by its name, or the first one; charts are none."""
+    """Return a sheet of cells by its name, or the first one."""
+    return next((one for one in _sheets(book) if sheet in (None, one.name)), None)
+
+
+def _sheets(book: ZipFile) -> Iterator[_Sheet]:
+    """Yield the sheets of cells; charts are none."""
     links = {link.get("Id"): link for link in ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))}
     for entry in ElementTree.fromstring(book.read("xl/workbook.xml")).iter(f"{MAIN}sheet"):
         link = links.get(entry.get(LINK))
-        if link is None or not link.get("Type", "").endswith("/worksheet") or sheet not in (None, entry.get("name")):
+        if link is None or not link.get("Type", "").endswith("/worksheet"):
             continue
         target = link.get("Target", "")
         part = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
-        return _Sheet(part, entry.get("state", "visible"))
-    return None
+        yield _Sheet(entry.get("name", ""), part, entry.get("state", "visible"))
