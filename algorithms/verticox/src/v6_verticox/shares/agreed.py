@@ -109,4 +109,6 @@ def total_of(shares: Iterable[Any]) -> Wide:
 def check_bound(total: Wide) -> None:
     """Raise `MessageError` where a revealed sum of zeros is none: the share holders were told different things."""
     if np.any(total.low) or np.any(total.high):
-        raise MessageError("the stations were not told the same openings; the job stops")
+        raise MessageError(
+            "the stations were not told the same openings, or do not have the same records linked; the job stops"
+        )

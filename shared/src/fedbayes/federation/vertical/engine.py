@@ -285,7 +285,7 @@ class Engine:
         total = reconstruct(shares)
         if total[cells:].any():
             raise StationError(
-                "the organizations were not sent the same openings, or not asked the same; the job stops"
+                "the organizations were not sent the same openings, not asked the same, or do not have the same records linked; the job stops"
             )
         if contrasts:
             return contrasts.split(columns, total[:cells])
