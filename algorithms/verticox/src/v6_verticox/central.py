@@ -32,7 +32,6 @@ from .solvers.newton import ROUNDS_BESIDE, solve
 from .solvers.newton import Fit as Solution
 
 SANDWICH_ROUNDS = 5  # as many as `robust` adds (README)
-MOST_STEPS = 40  # far beyond the about five that fits take: max_rounds ends first what does not converge
 SEEN = ("partial_predict", "partial_residuals")
 ADMM = ("partial_admm", "partial_auxiliary")
 SUMMING = ("partial_tally", "partial_risk", "partial_squares")
@@ -162,7 +161,9 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
     """Solve with nobody seeing a record-level value."""
     surface = FederatedSurface(Alone(federation), prepared, options.limit - SANDWICH_ROUNDS * options.robust)
     scales = np.array(prepared.scales)
-    solution = alone(solve(surface, options.penalty / scales**2, options.tolerance, MOST_STEPS, likelihood=True))
+    solution = alone(
+        solve(surface, options.penalty / scales**2, options.tolerance, prepared.most_steps, likelihood=True)
+    )
     squares = alone(surface.squares()) if options.robust else None
     _warn_of_accuracy(federation, prepared, surface, solution)
     result.warn_of_units(federation, prepared.names, solution.coefficients / scales)

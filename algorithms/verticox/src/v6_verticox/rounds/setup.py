@@ -16,7 +16,7 @@ from ..arguments import Fit, checked_terms
 from ..cox.tails import Tails
 from ..messages.products import Product
 from ..messages.setup import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
-from ..shares.agreed import layout
+from ..shares.agreed import layout, most_points
 from ..shares.complete import expected
 from .joining import PARTIALS, aligned, joined
 from .products import Planned, check_products, planned
@@ -57,6 +57,11 @@ class Prepared:
     def records(self) -> int:
         """How many records there are."""
         return self.plan.records // self.question.copies
+
+    @property
+    def most_steps(self) -> int:
+        """Most steps of a solver, far beyond the about five that fits take: `max_rounds` ends first what does not converge."""
+        return most_points(self.plan)
 
 
 FITTING = ("partial_prepare", "partial_enter", "partial_permute", "partial_stage", "partial_finish")

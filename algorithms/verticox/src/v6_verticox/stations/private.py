@@ -25,7 +25,7 @@ from ..messages.private import (
     StageReply,
     StageRequest,
 )
-from ..shares.agreed import inputs_of, layout
+from ..shares.agreed import inputs_of, layout, most_points
 from ..shares.layout import COLUMNS, STARTS
 from ..shares.products import FEW
 from ..shares.program import Program
@@ -50,6 +50,8 @@ BEFORE_JUDGING = ("features", "tally", "few")
 def enter(station: Station, request: EnterRequest, judged: bool = False) -> EnterReply:
     """Answer `partial_enter`, of the whole job or of one fold; where a model is `judged` no record may dominate the answer."""
     plan = request.plan
+    if request.step > most_points(plan):
+        raise MessageError("more points of the likelihood are asked for than so many records allow; the job stops")
     if station.organization == plan.helper:
         inputs = inputs_of(plan, request.step, request.beside) if request.inputs else []
         return EnterReply(dealt_inputs(station, plan, inputs) if inputs else None, dealt(station, plan, request.stages))
