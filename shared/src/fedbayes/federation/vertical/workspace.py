@@ -148,8 +148,8 @@ class Workspace:
         self.check_rows(delivery)
         for parcel in delivery.orders:
             positions = np.frombuffer(self._unpack("order", parcel), dtype="<i4").astype(np.int64)
-            if not self.setup.union and (np.any(positions < 0) or len(np.unique(positions)) != len(positions)):
-                raise MessageError("an order of the match names a record twice; the job stops")
+            if not alignment.are_places(positions, self.setup.union and self.setup.private):
+                raise MessageError("an order of the match names a record twice, or leaves one out; the job stops")
             self.station.keep(f"order-{parcel.stage}", places=positions)
         if delivery.corrections is not None:
             self._receive_corrections(delivery.corrections, delivery.factors[0].bits)
