@@ -10,6 +10,7 @@ import numpy as np
 
 from fedbayes.federation import Broadcast, Sealed, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
+from fedbayes.federation.once import asked_once
 from fedbayes.mpc.wide import Wide
 
 from ..messages.names import Name
@@ -201,6 +202,7 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     without a gap at the station of each column, and what the mean of the complete records adds. **Assumes** that at least two stations
     with features do not collude with central: of one alone it knows that one's sum.
     """
+    asked_once(station, "offset", station.round_name)
     if station.organization == request.plan.helper:
         return FinishReply(
             station.mask(
