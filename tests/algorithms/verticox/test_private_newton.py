@@ -201,7 +201,7 @@ def test_collinear_features_are_named(paper_data, rehearse):
 
 def test_too_few_steps(paper_data, rehearse):
     surface, _ = rehearse(paper_data("rossi"), FEATURES, 2)
-    with pytest.raises(ConvergenceError, match="max_rounds"):
+    with pytest.raises(ConvergenceError, match="within the steps that so many records and features allow"):
         alone(solve(surface, np.zeros(7), 1e-7, 1))
 
 

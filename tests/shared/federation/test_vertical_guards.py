@@ -72,7 +72,7 @@ def test_a_column_is_not_opened_again_with_other_cut_points(two):
 
 def test_other_states_have_other_masks():
     def key(setup):
-        channel = SimpleNamespace(key=lambda peer, purpose: f"{peer}|{purpose}".encode())
+        channel = SimpleNamespace(mask_key=lambda peer, purpose: f"{peer}|{purpose}".encode())
         station = SimpleNamespace(organization=1, channel=channel, has_data=True, aggregator=2)
         return Workspace(station, setup).key(3)
 

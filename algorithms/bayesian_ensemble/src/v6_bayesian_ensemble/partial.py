@@ -12,6 +12,7 @@ from fedbayes.federation import Station, partial
 from fedbayes.federation.announced import check_shown
 from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.replies import SealedReply
+from fedbayes.federation.sealed_sums import letter_of
 from fedbayes.federation.vertical.coding import indicators
 from fedbayes.federation.vertical.factor_info import FactorInfo
 from fedbayes.federation.vertical.messages import Delivery, ExtendReply, Setup
@@ -123,13 +124,12 @@ def partial_evidence(station: Station, request: EvidenceRequest) -> SealedReply:
     for group in request.groups:
         topic = f"evidence|{group.number}"
         wide = score_share(workspace, request.delivery, group)
-        masked = station.mask(
-            station.exact(wide, "evidence", queries=0, summed=request.delivery.setup.union), topic, common
-        ).value
+        content = station.exact(wide, "evidence", queries=0, summed=request.delivery.setup.union)
+        letter = letter_of(station.mask(content, topic, common))
         if group.leader == station.organization:
-            station.keep(f"evidence-{group.number}", masked=masked)
+            station.keep(f"evidence-{group.number}", masked=letter)
         else:
-            sealed[group.number] = station.seal(group.leader, masked.astype("<u8").tobytes(), topic)
+            sealed[group.number] = station.seal(group.leader, letter.astype("<u8").tobytes(), topic)
     return SealedReply(sealed)
 
 
@@ -178,11 +178,13 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
     )
     if not request.holders:
         return VotesReply(masked, {}, identifiers)
-    content = masked.value.astype("<u8").tobytes()
+    letter = letter_of(masked)
     if station.organization in request.holders:
-        station.keep("votes", masked=masked.value)
+        station.keep("votes", masked=letter)
     others = [holder for holder in request.holders if holder != station.organization]
-    return VotesReply(None, {holder: station.seal(holder, content, "votes") for holder in others}, None)
+    return VotesReply(
+        None, {holder: station.seal(holder, letter.astype("<u8").tobytes(), "votes") for holder in others}, None
+    )
 
 
 def _vote(

@@ -18,6 +18,13 @@ from .chain import Protocol, Vector, protocols, term
 from .messages import ChainOpenRequest, ChainSumReply, ChainSumRequest
 
 PURPOSE = "published protocol"
+OWNERS = "owners of the published protocol"
+
+
+def added_once(station: Station, owners: list[int]) -> None:
+    """Refuse a second sum of a job, or one of other owners than opened: a party that sends other openings then reads a record by the difference."""
+    asked_once(station, OWNERS, owners)
+    asked_once(station, "sum", station.round_name, "terms are added up once in a job; start another job")
 
 
 class Chain:
@@ -105,6 +112,7 @@ def partial_chain_open(station: Station, request: ChainOpenRequest) -> SealedRep
     setup = request.delivery.setup
     workspace = Workspace(station, setup)
     asked_once(station, PURPOSE, station.round_name, OPENED)
+    asked_once(station, OWNERS, request.owners)
     if not setup.guarded:
         raise MessageError("the columns were not opened for exact counts; the job stops")
     workspace.receive(request.delivery)
@@ -127,6 +135,7 @@ def partial_chain_sum(station: Station, request: ChainSumRequest) -> ChainSumRep
     **Reveals** to central the sum over everyone, which is the count; the scalars r alone would not hide a term, as n - 1 may be even.
     **Assumes** that two participants do not collude with central.
     """
+    added_once(station, request.owners)
     chain = Chain(station, request.delivery, request.owners)
     letters = {sender: station.unseal(sender, sealed, PURPOSE) for sender, sealed in request.sealed.items()}
     total = np.array([chain.total(letters)], dtype=np.uint64)

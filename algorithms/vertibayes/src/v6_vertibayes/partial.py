@@ -16,6 +16,7 @@ from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.installments import pay
 from fedbayes.federation.replies import RecordsReply
+from fedbayes.federation.sealed_sums import letter_of
 from fedbayes.federation.vertical.coding import check_bins_hold, resolve
 from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.record_shares import score_share, scored_once, summed
@@ -120,9 +121,9 @@ def partial_scores(station: Station, request: ScoresRequest) -> RecordsReply:
         return RecordsReply(masked, None, identifiers)
     if request.holder == station.organization:
         prior = classifier_of(Model.read(request.model).network, request.label).prior
-        station.keep("scores", masked=masked.value, prior=prior, label=np.array(request.label))
+        station.keep("scores", masked=letter_of(masked), prior=prior, label=np.array(request.label))
         return RecordsReply(None, None, None)
-    return RecordsReply(None, station.seal(request.holder, masked.value.astype("<u8").tobytes(), "scores"), None)
+    return RecordsReply(None, station.seal(request.holder, letter_of(masked).astype("<u8").tobytes(), "scores"), None)
 
 
 def _identifiers(station: Station, workspace: Workspace) -> list[str]:

@@ -33,7 +33,6 @@ from .solvers.newton import Fit as Solution
 
 SANDWICH_ROUNDS, CLUSTER_ROUNDS = 5, 3
 """As many as `robust` adds, and `cluster` to these (README)."""
-MOST_STEPS = 40  # far beyond the about five that fits take: max_rounds ends first what does not converge
 SEEN = ("partial_predict", "partial_residuals")
 ADMM = ("partial_admm", "partial_auxiliary")
 SUMMING = ("partial_tally", "partial_risk", "partial_squares")
@@ -164,7 +163,9 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
     kept = SANDWICH_ROUNDS * options.sandwich + CLUSTER_ROUNDS * (options.cluster is not None)
     surface = FederatedSurface(Alone(federation), prepared, options.limit - kept)
     scales = np.array(prepared.scales)
-    solution = alone(solve(surface, options.penalty / scales**2, options.tolerance, MOST_STEPS, likelihood=True))
+    solution = alone(
+        solve(surface, options.penalty / scales**2, options.tolerance, prepared.most_steps, likelihood=True)
+    )
     squares = alone(surface.squares()) if options.sandwich else None
     _warn_of_accuracy(federation, prepared, surface, solution)
     result.warn_of_units(federation, prepared.names, solution.coefficients / scales)

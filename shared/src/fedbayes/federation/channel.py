@@ -40,6 +40,11 @@ class Channel:
     part : str
         A named part of the job with keys of its own, such as a fold of a cross-validation.
 
+    Attributes
+    ----------
+    linked : tuple of frozenset of int and str
+        With whom records are linked, and the digest of these records in their common order (`Member.link`).
+
     Notes
     -----
     **Assumes** that the keys in the manifest are the members' own. Lasting keys that are known or pinned prove it; for members without one,
@@ -56,13 +61,16 @@ class Channel:
         self._round = round_name
         self._policy = policy
         self._job = f"{manifest.session}|{manifest.hash}|{part}"
+        self.linked: tuple[frozenset[int], str] = (frozenset(), "")
         card = manifest.cards.get(organization)
         if card is None or card.exchange != keys.public_bytes:
             raise MessageError("the manifest of the job does not hold this station's key; start the job again")
 
     def part(self, name: str) -> Channel:
         """Return a channel whose keys and seals belong to one named part of the job, such as a fold of a cross-validation."""
-        return Channel(self.organization, self._keys, self._manifest, self._round, self._policy, name)
+        part = Channel(self.organization, self._keys, self._manifest, self._round, self._policy, name)
+        part.linked = self.linked
+        return part
 
     def key(self, peer: int, purpose: str) -> bytes:
         """Return 32 bytes that this station and `peer` share for one purpose, in this job."""
@@ -70,6 +78,11 @@ class Channel:
             raise MessageError(f"organization {peer} is not a member of the channel of this job")
         pair = f"{min(peer, self.organization)}|{max(peer, self.organization)}"
         return pairwise_key(self._keys, self._manifest.cards[peer].exchange, f"{self._job}|{pair}|{purpose}".encode())
+
+    def mask_key(self, peer: int, purpose: str) -> bytes:
+        """Return 32 bytes for masks that cancel between this station and `peer`: the same at both only if they link the same records."""
+        stations, digest = self.linked
+        return self.key(peer, f"{purpose}|linked|{digest}" if peer in stations else purpose)
 
     def _binding(self, sender: int, receiver: int, topic: str) -> bytes:
         return f"{self._job}|{topic}|{sender}|{receiver}".encode()
@@ -136,7 +149,7 @@ class Channel:
         if len(participants) < max(2, self._policy.minimum_organizations):
             raise ThresholdError("too few organizations for a secure sum at this node; include more of them")
         purpose = "mask|" + ",".join(str(member) for member in sorted(participants))
-        keys = {peer: self.key(peer, purpose) for peer in participants if peer != self.organization}
+        keys = {peer: self.mask_key(peer, purpose) for peer in participants if peer != self.organization}
         whole = np.asarray(values)
         own = whole.astype(np.int64).astype(np.uint64) if whole.dtype.kind == "i" else whole.astype(np.uint64)
         masked: np.ndarray[Any, Any] = own + pairwise_mask(self.organization, keys, f"{self._round}|{topic}", own.shape)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +22,12 @@ from .peers import lasting_keys
 from .policy import Policy
 
 M = TypeVar("M", bound="Member")
+LINKED = "linked records"
+
+
+def _linked(text: bytes) -> tuple[frozenset[int], str]:
+    stations, digest = json.loads(text)
+    return frozenset(stations), str(digest)
 
 
 class Member:
@@ -77,7 +85,26 @@ class Member:
         """Keys and masks shared with the other members; `MessageError` before the channel is open."""
         if self.manifest is None:
             raise MessageError("the channel is not open; central must call open_channel first")
-        return Channel(self.organization, self.memory.keys(), self.manifest, self.round_name, self.policy)
+        channel = Channel(self.organization, self.memory.keys(), self.manifest, self.round_name, self.policy)
+        linked = self.memory.read(LINKED)
+        if linked is not None:
+            channel.linked = _linked(linked)
+        return channel
+
+    def link(self, stations: Sequence[int], digest: str) -> None:
+        """Bind the masks between some stations to the records that they link: `digest` is of their identifiers in the common order.
+
+        Masks do not cancel from now on between two stations of which one puts other people together.
+
+        Raises
+        ------
+        MessageError
+            When records were linked otherwise before in this job.
+        """
+        text = json.dumps([sorted(stations), digest]).encode()
+        if self.memory.once(LINKED, text) != text:
+            raise MessageError("the records of this job were linked otherwise before; start the job again")
+        self.channel.linked = _linked(text)
 
     def unseal(self, sender: int, sealed: Sealed, topic: str) -> bytes:
         """Return what `sender` sealed for this station; `MessageError` if it was changed, or sealed for another job, topic or receiver."""

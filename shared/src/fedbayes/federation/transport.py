@@ -24,6 +24,7 @@ from .memory import AGGREGATOR_FILES, Memory
 from .peers import lasting_keys
 from .platform import Run
 from .policy import Policy
+from .sealed_sums import UNFITTING
 from .secrets import once, own_keys
 from .waiting import SILENT_SECONDS, TIMEOUT_SECONDS, cause, may_be_asked_again, results_of
 
@@ -286,6 +287,6 @@ def summed(parts: Sequence[Any]) -> np.ndarray[Any, Any]:
     """
     if parts and all(isinstance(part, Masked) for part in parts):
         if int(reconstruct([part.check for part in parts])[0]) != 0:
-            raise MessageError("the masks of the stations do not fit together; the job stops")
+            raise MessageError(UNFITTING)
         parts = [part.value for part in parts]
     return reconstruct([np.asarray(part) for part in parts])

@@ -223,6 +223,12 @@ def unite(
     return {party: places[label] for party, label in labels.items()}, size
 
 
+def are_places(places: Positions, some_left_out: bool) -> bool:
+    """Return whether every row has a place of its own, but for those that are `LEFT_OUT`, where some may be."""
+    held = places[places != LEFT_OUT] if some_left_out else places
+    return bool(np.all(held >= 0)) and len(np.unique(held)) == len(held)
+
+
 def scatter(values: npt.NDArray[Any], slots: Positions, size: int) -> npt.NDArray[Any]:
     """Return `values` (rows, ...) at their places of the union, zero where the party has no row; rows that are `LEFT_OUT` have none."""
     spread = np.zeros((size, *values.shape[1:]), dtype=values.dtype)

@@ -38,6 +38,13 @@ MOST_COEFFICIENT = 2**20
 OFFSET_BITS = 40
 """Fractional bits of the linear predictor at the mean, in the sum over the stations."""
 SLOPE_STAGES = ("line", "weigh_slope", "slope", "blend", "level")
+BESIDE = 100  # steps of the solver are below it, points beside a step above
+BESIDE_STAGES = ("relative_risk", "combine", "refine", *SLOPE_STAGES)
+"""What is computed at a point beside a step: its slope along the line from zero, one number, and nothing else."""
+MOST_BESIDE = 10
+"""Points beside a step."""
+MOST_POINTS, MOST_SEEN = 40, BESIDE - 1
+"""Of the likelihood, in one job: each tells central as many numbers as there are features. Fits take five to fifteen; more where predictors are seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +73,17 @@ class Stage(Message):
     rows: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if self.kind not in STAGES + SLOPE_STAGES or not 0 <= self.step < 100_000 or not 0 <= self.version < 1000:
+        if self.kind not in STAGES + SLOPE_STAGES or not 0 <= self.version < 1000 or not self._is_at_a_point():
             raise ValueError("a stage is malformed")
         if not all(0 <= value < MOST_COEFFICIENT for value in self.coefficients):
             raise ValueError("coefficients of a refinement are out of range")
+
+    def _is_at_a_point(self) -> bool:
+        """Return whether it is of a step that a fit may take, or of a point beside one and for its slope."""
+        beside, place = divmod(self.step, BESIDE)
+        if not beside:
+            return 0 <= self.step <= MOST_SEEN
+        return self.kind in BESIDE_STAGES and beside <= MOST_SEEN + 1 and place < MOST_BESIDE
 
     @property
     def label(self) -> str:
@@ -94,6 +108,13 @@ class EnterRequest(Message):
     stages: list[Stage]
     inputs: bool
     beside: dict[int, list[float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check that the job has so many points."""
+        if not 0 <= self.step <= MOST_POINTS:
+            raise ValueError("a fit has more steps than it may take")
+        if any(divmod(key, BESIDE)[0] != self.step + 1 or key % BESIDE >= MOST_BESIDE for key in self.beside):
+            raise ValueError("a point is beside no step of the request")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ import numpy as np
 
 from fedbayes.federation import Broadcast, Exact, Message, Sealed, Share
 
-from .private import Stage
+from .private import MOST_SEEN, Stage
 from .setup import Plan
 
 RESIDUAL_BITS = 40
 """Fractional bits of the residual vectors that the outcome holder shows under a mask."""
+TOO_MANY = "a fit has more steps than it may take"
 LAST = 1
 """The only step of solver "admm" on shares."""
 
@@ -27,6 +28,11 @@ class PredictRequest(Message):
     coefficients: list[float]
     columns: bool
     stages: list[Stage]
+
+    def __post_init__(self) -> None:
+        """Check that the job has so many points."""
+        if not 1 <= self.step <= MOST_SEEN:
+            raise ValueError(TOO_MANY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,11 @@ class ResidualRequest(Message):
     coefficients: list[float]
     rows: list[int]
     searches: bool
+
+    def __post_init__(self) -> None:
+        """Check that the job has so many points."""
+        if not 1 <= self.step <= MOST_SEEN:
+            raise ValueError(TOO_MANY)
 
 
 @dataclass(frozen=True, slots=True)

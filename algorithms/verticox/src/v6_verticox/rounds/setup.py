@@ -17,7 +17,7 @@ from ..cox.inference import CLUSTERS_PER_COLUMN
 from ..cox.tails import Tails
 from ..messages.products import Product
 from ..messages.setup import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
-from ..shares.agreed import layout
+from ..shares.agreed import layout, most_points
 from ..shares.complete import expected
 from .joining import PARTIALS, aligned, joined
 from .products import Planned, check_products, planned
@@ -58,6 +58,11 @@ class Prepared:
     def records(self) -> int:
         """How many records there are."""
         return self.plan.records // self.question.copies
+
+    @property
+    def most_steps(self) -> int:
+        """Most steps of a solver, far beyond the about five that fits take: `max_rounds` ends first what does not converge."""
+        return most_points(self.plan)
 
 
 GROUPING = ("partial_group",)

@@ -13,6 +13,7 @@ from fedbayes.federation.errors import ConvergenceError
 
 from ..messages.names import START, Name
 from ..messages.private import (
+    BESIDE,
     EnterReply,
     EnterRequest,
     PermuteReply,
@@ -22,7 +23,6 @@ from ..messages.private import (
 from ..shares.agreed import grouper, layout, places_of
 from ..shares.clusters import KIND
 from ..shares.complete import NODES, integrated, opened_names
-from ..shares.layout import BESIDE
 from ..shares.layout import beside as beside_step
 from ..shares.program import CORRECTING
 from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan

@@ -13,6 +13,7 @@ from fedbayes.federation.errors import MessageError
 from fedbayes.mpc.wide import Wide
 
 from ..messages.names import Input, Name
+from ..messages.private import MOST_POINTS
 from ..messages.products import width_of
 from ..messages.setup import Plan
 from .layout import Layout, line_names, presence_name
@@ -20,6 +21,8 @@ from .products import SLANT, column_inputs, point_inputs
 
 CHECK = "check"
 """The name of the sum of zeros that is revealed beside the others."""
+FEW_POINTS = 10
+"""As many a fit may always take."""
 
 
 def layout(plan: Plan) -> Layout:
@@ -41,6 +44,16 @@ def layout(plan: Plan) -> Layout:
         records=plan.records,
         clusters=plan.clusters[1] if plan.clusters else 0,
     )
+
+
+def most_points(plan: Plan) -> int:
+    """Return at how many points after zero a job may evaluate the likelihood: few enough that what is told of a column does not determine it.
+
+    At each point central learns of every column one number of the gradient and as many of the information matrix as there are columns. Who knows the
+    risks there (a central at the outcome holder that leaves the others' coefficients zero) has so many equations for the column's values.
+    """
+    told = sum(plan.widths) + width_of(plan.products) + 1
+    return min(MOST_POINTS, max(FEW_POINTS, plan.records // told - 1))
 
 
 def taker(plan: Plan, aggregator: int) -> int:
@@ -118,4 +131,6 @@ def total_of(shares: Iterable[Any]) -> Wide:
 def check_bound(total: Wide) -> None:
     """Raise `MessageError` where a revealed sum of zeros is none: the share holders were told different things."""
     if np.any(total.low) or np.any(total.high):
-        raise MessageError("the stations were not told the same openings; the job stops")
+        raise MessageError(
+            "the stations were not told the same openings, or do not have the same records linked; the job stops"
+        )

@@ -11,6 +11,7 @@ from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Wire
 
 from ..messages.names import START, Name
+from ..messages.private import BESIDE
 from ..messages.products import Product, width_of
 from .ties import PublicTies
 
@@ -23,7 +24,6 @@ MOST_FACTORS = 3  # in one product: with n factors 2^n - n - 1 products of masks
 COEFFICIENT_BITS = 5  # of a and b (`reciprocals.NARROW_UNIT`)
 WIDE_BITS = 12  # of a and b where the interval is wide (`reciprocals.UNIT`)
 LINE_BITS = 34  # of the linear predictor, whose slopes integrate to the log-likelihood: 6e-11
-BESIDE = 100  # steps of the solver are below it, points beside a step above
 FIRST_HAZARD = Name("k", 0)
 COLUMNS = Name("features")  # in the dealer's order of the rows
 FEATURES = Name("x")  # opened, in the order of the times

@@ -27,10 +27,9 @@ from fedbayes.mpc.shared_fixed import Engine
 from fedbayes.mpc.wires import Share, Wire
 
 from ..messages.names import Name
-from ..messages.private import Stage
+from ..messages.private import BESIDE, Stage
 from .layout import (
     BANDS,
-    BESIDE,
     COEFFICIENT_BITS,
     EVENT,
     FEATURE_BITS,

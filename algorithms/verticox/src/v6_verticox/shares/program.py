@@ -15,12 +15,11 @@ from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, Wire
 
 from ..messages.names import START, Name
-from ..messages.private import Stage
+from ..messages.private import BESIDE, Stage
 from . import clusters, complete, products, sandwich
 from . import newton_step as formulas
 from .layout import (
     BANDS,
-    BESIDE,
     COLUMNS,
     EVENT,
     EVENTS,

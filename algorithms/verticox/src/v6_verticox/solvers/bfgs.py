@@ -25,6 +25,7 @@ from fedbayes.mpc.wires import expand_wide
 
 from ..arguments import Fit
 from ..cox.likelihood import check_collinear, check_far
+from ..messages.private import MOST_SEEN
 from ..messages.seen import RESIDUAL_BITS, PredictReply, PredictRequest, ResidualReply, ResidualRequest
 from ..rounds.lockstep import Alone, alone
 from ..rounds.sealed import sealed_parts
@@ -186,7 +187,7 @@ class Search:
 
     def advance(self) -> None:
         """Go to the next point; ask for the information matrix there if the last step gained little, or is the last."""
-        if not self._rounds_left(2):
+        if not self._rounds_left(2) or self.step == MOST_SEEN:
             raise ConvergenceError("no convergence within max_rounds; raise max_rounds, the tolerance or the penalty")
         self.step += 1
         before = self.spread

@@ -214,7 +214,7 @@ class _Search:
         coefficients = here + move
         if self.step > self.max_steps:
             raise ConvergenceError(
-                "no convergence within max_rounds; raise max_rounds or the penalty, or transform features with outliers"
+                "no convergence within the steps that so many records and features allow; raise the penalty, or transform features with outliers"
             )
         growth = self.surface.tails.growth(here, move, self.tail * spread, self.crowd)
         plan = reciprocal_plan(growth + 2.0 * self.lag, max(FINEST, _wanted(spread)))

@@ -79,7 +79,7 @@ def bound(holder: ShareHolder, digest: bytes, label: str, outgoing: Outgoing) ->
     revealed = dict(outgoing.revealed)
     if revealed:
         revealed[CHECK] = Share(Wide.zeros((1,)), (1,), 0)
-    keys = {peer: holder.station.channel.key(peer, PURPOSE) for peer in holder.peers}
+    keys = {peer: holder.station.channel.mask_key(peer, PURPOSE) for peer in holder.peers}
 
     def masked(kind: str, shares: Mapping[str, Share]) -> dict[str, Share]:
         return {

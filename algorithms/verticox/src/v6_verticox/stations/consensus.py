@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.once import asked_once
 
 from ..cox.consensus import Consensus, coefficients_step, target
 from ..cox.likelihood import RiskSets, evaluate_predictor
@@ -97,6 +98,7 @@ def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryR
     refuse_seen_placement(station, plan)
     if not holder.owns_outcome:
         raise MessageError("only the outcome holder updates the auxiliary variable")
+    asked_once(station, f"auxiliary|{step}", station.round_name)
     parties = _parties(plan)
     state = Consensus.start(request.update, parties, rho, plan.records)
     if step > 1:

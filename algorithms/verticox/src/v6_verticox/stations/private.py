@@ -10,6 +10,7 @@ import numpy as np
 
 from fedbayes.federation import Broadcast, Sealed, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
+from fedbayes.federation.once import asked_once
 from fedbayes.mpc.wide import Wide
 
 from ..messages.names import Name
@@ -25,7 +26,7 @@ from ..messages.private import (
     StageReply,
     StageRequest,
 )
-from ..shares.agreed import inputs_of, layout
+from ..shares.agreed import inputs_of, layout, most_points
 from ..shares.clusters import KIND
 from ..shares.layout import COLUMNS, STARTS
 from ..shares.products import FEW
@@ -52,6 +53,8 @@ BEFORE_JUDGING = ("features", "tally", "few")
 def enter(station: Station, request: EnterRequest, judged: bool = False) -> EnterReply:
     """Answer `partial_enter`, of the whole job or of one fold; where a model is `judged` no record may dominate the answer."""
     plan = request.plan
+    if request.step > most_points(plan):
+        raise MessageError("more points of the likelihood are asked for than so many records allow; the job stops")
     if station.organization == plan.helper:
         inputs = inputs_of(plan, request.step, request.beside) if request.inputs else []
         corrections = dealt(station, plan, request.stages)
@@ -215,6 +218,7 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     without a gap at the station of each column, and what the mean of the complete records adds. **Assumes** that at least two stations
     with features do not collude with central: of one alone it knows that one's sum.
     """
+    asked_once(station, "offset", station.round_name)
     if station.organization == request.plan.helper:
         return FinishReply(
             station.mask(

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from fedbayes.federation import Sealed, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
+from fedbayes.federation.once import asked_once
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import expand_wide
 
@@ -124,6 +125,7 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     refuse_seen_placement(station, plan)
     if not holder.owns_outcome:
         raise MessageError("only the outcome holder computes residuals")
+    asked_once(station, f"residuals|{step}", station.round_name)
     own_columns = station.kept("design")["values"]
     reached = total_predictor(holder, step, request.predictors) + own_columns @ np.array(request.coefficients)
     outcome = station.kept("outcome")

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.federation import Masked, Sealed, Station
-from fedbayes.federation.errors import MessageError
-from fedbayes.mpc.secure_sum import reconstruct
+from fedbayes.federation.sealed_sums import added_up, letter_of
 from fedbayes.randomness import uniform_bits
 
 from ..messages.scoring import SUM_BITS, read_sum
@@ -52,7 +51,7 @@ def masked_for(
     present: npt.NDArray[np.bool_] | None = None,
 ) -> Sealed | None:
     """Return the same, sealed for the member that learns the sum; the receiver keeps its own part instead."""
-    part = masked(station, values, topic, common, present).value
+    part = letter_of(masked(station, values, topic, common, present))
     if station.organization == receiver:
         station.keep(f"part|{topic}", part=part)
         return None
@@ -60,7 +59,7 @@ def masked_for(
 
 
 def received(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> Vector:
-    """Return the sum, (rows,): the others' parts, and the own one that `masked_for` kept; `MessageError` when a part has another length."""
+    """Return the sum, (rows,), of the others' parts and the own one that `masked_for` kept; `MessageError` as `sealed_sums.added_up`."""
     return read_sum(_received(station, parts, rows, topic), False)[0]
 
 
@@ -74,6 +73,4 @@ def received_complete(
 def _received(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> npt.NDArray[np.int64]:
     own = station.kept(f"part|{topic}")["part"]
     others = [np.frombuffer(station.unseal(m, part, topic), dtype="<u8").astype(np.uint64) for m, part in parts.items()]
-    if any(part.shape != (rows,) for part in (own, *others)):
-        raise MessageError("a part of a sum has another length than it must; the job stops")
-    return np.asarray(reconstruct([own, *others]).astype(np.int64))
+    return np.asarray(added_up([own, *others], rows).astype(np.int64))

@@ -27,6 +27,7 @@ from ..rounds.lockstep import Alone, alone
 from ..rounds.mean import mean_predictor
 from ..rounds.setup import Prepared, prepare
 from ..rounds.surface import FederatedSurface
+from ..shares.agreed import most_points
 from ..shares.reciprocals import reciprocal_plan
 from ..solvers.newton import WIDEST_FAR
 from .crossval import specification
@@ -36,6 +37,7 @@ TAIL, WIDEST = 3.0, 1.5  # as `newton.SHORT_TAIL` and `newton.WIDEST`
 SLACK = 0.02  # mean relative error of the reciprocals that a point on the way may have: nothing is read there
 EXACT = 1e-7  # the same at the model's coefficients
 REFINEMENTS = 4  # as `newton.REFINEMENTS`
+FAR_APART = "the risks of some records are too far apart; transform outliers of the features"
 REASON = "computed from the records without noise"
 REVEALS = {
     "central": "gradient and information matrix at zero and at the model's coefficients (and at a point or two between), baseline hazard "
@@ -108,6 +110,8 @@ async def walk(surface: FederatedSurface, target: Vector) -> tuple[Vector, Vecto
     step, done = 0, 0.0
     while done < 1.0:
         step += 1
+        if step > most_points(surface.plan):
+            raise ConvergenceError(FAR_APART)
         part, growth = _stride(surface, target * done, target * (1.0 - done), TAIL * spread * (1.0 - done))
         done = 1.0 if part == 1.0 else done + part * (1.0 - done)
         plan = reciprocal_plan(growth + SLACK, EXACT if done == 1.0 else SLACK)
@@ -118,7 +122,7 @@ async def walk(surface: FederatedSurface, target: Vector) -> tuple[Vector, Vecto
                 break
             there = await surface.refine(step)
         if not abs(there.residual) <= allowed:
-            raise ConvergenceError("the risks of some records are too far apart; transform outliers of the features")
+            raise ConvergenceError(FAR_APART)
         surface.accept()
     return there.gradient, await surface.information(step, True)
 

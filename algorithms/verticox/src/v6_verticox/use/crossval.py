@@ -37,7 +37,6 @@ from .located import cases_of
 
 Vector = npt.NDArray[np.float64]
 TOLERANCE = 1e-5  # deviations: coefficients of a fold differ from those of another by far more
-MOST_STEPS = 40  # as `central.MOST_STEPS`
 FOLDING = ("partial_draw", "partial_split", "partial_folds", "partial_held_out", "partial_judge")
 MOST_NUMBERS = 1_500_000  # rows times columns of all fits that share rounds: 24 MB for an opening of that shape
 REVEALS = {
@@ -143,7 +142,7 @@ def fitting(fold: int, prepared: Prepared, options: Fit) -> Callable[[FoldRounds
         surface = FederatedSurface(rounds, prepared, options.limit)
         ridge = options.penalty / np.array(prepared.scales) ** 2
         try:
-            solution = await solve(surface, ridge, options.tolerance, MOST_STEPS)
+            solution = await solve(surface, ridge, options.tolerance, prepared.most_steps)
         except (ArgumentError, ConvergenceError) as error:
             raise type(error)(f"without fold {fold + 1}: {error}") from None
         return FoldFit(solution.coefficients, FoldCurves(_curves(prepared.outcome, surface.hazard)))

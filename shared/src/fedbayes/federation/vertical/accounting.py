@@ -9,8 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...dp.laws import Change
+import numpy as np
+import numpy.typing as npt
 
+from ...dp.laws import Change
+from ..errors import StationError
+
+NUMBERS = 64
+"""Bits of the ring of products of numbers; counts have fewer."""
 REPLACE_ONE = "replace_one"
 """What is promised unless the caller chooses the weaker `zero_out`."""
 
@@ -60,6 +66,21 @@ def questions(holders: Sequence[Sequence[int]], cells: Sequence[int]) -> int:
     counts = [frozenset(stations) for stations, size in zip(holders, cells, strict=True) if size == 1]
     beside = {part for part in counts if any(part < whole and len(whole - part) == 1 for whole in counts)}
     return len(holders) - len(beside)
+
+
+def possible(tables: list[npt.NDArray[np.int64]], records: int) -> list[npt.NDArray[np.int64]]:
+    """Return exact tables of counts, which are not negative and no more than the records in all.
+
+    Raises
+    ------
+    StationError
+        If they cannot be counts: somebody dealt, opened or shared something wrong, which is noticed where it is gross.
+    """
+    if any(table.min(initial=0) < 0 or int(table.sum()) > records for table in tables):
+        raise StationError(
+            "the shares add up to counts that cannot be: an organization deals or shares wrongly; the job stops"
+        )
+    return tables
 
 
 def trusted_fraction(stations: Sequence[int], aggregator: int, honest_fraction: float) -> float:

@@ -20,6 +20,7 @@ from ..contrasts import Contrasts
 from ..errors import ArgumentError, StationError, ThresholdError
 from ..installments import Installment
 from ..rounds import Federation
+from .accounting import NUMBERS, possible
 from .agreement import CHECK_WORDS
 from .deliveries import Deliveries, addressed
 from .factor_info import MOST_CELLS, FactorInfo, Wanted, factor_name
@@ -285,12 +286,13 @@ class Engine:
         total = reconstruct(shares)
         if total[cells:].any():
             raise StationError(
-                "the organizations were not sent the same openings, or not asked the same; the job stops"
+                "the organizations were not sent the same openings, not asked the same, or do not have the same records linked; the job stops"
             )
         if contrasts:
             return contrasts.split(columns, total[:cells])
         shapes = {name: factor(self.factors[name]) for name in names}
-        return products.split_answers(total[:cells], [tuple(table) for table in tables], shapes)
+        counts = products.split_answers(total[:cells], [tuple(table) for table in tables], shapes)
+        return counts if noise or ring == NUMBERS else possible(counts, self.rows)
 
 
 def described(reply: SubmitReply | ExtendReply) -> dict[str, Any]:

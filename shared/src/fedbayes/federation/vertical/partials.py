@@ -41,14 +41,13 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     workspace = workspace_of(station, request.setup)
     asked_once(station, "stage 0", station.round_name, OPENED)
     encoder = Encoder(station, request.setup, request.wanted)
-    rows = workspace.submit_rows(encoder.rows)
-    texts = encoder.identifiers()
+    rows, digested = workspace.submit_rows(encoder.identifiers())
     part = encoder.part([] if request.setup.union else request.wanted, 0, request.bits)
     if isinstance(workspace, Replica):
-        hashes = workspace.submit([texts[row] for row in rows])
+        hashes = workspace.submit(digested)
         parcel = workspace.pack_shares(0, part, rows, None, request.bits)
     else:
-        hashes = _keyed_hashes(workspace, [texts[row] for row in rows], encoder.columns)
+        hashes = _keyed_hashes(workspace, digested, encoder.columns)
         parcel = workspace.pack(
             0, [info.name for info in part.infos], open_part(workspace, part, rows, None), request.bits
         )
@@ -70,9 +69,8 @@ def _described(station: Station, part: OwnPart) -> Exact[dict[str, Any]] | None:
     return station.exact(states_of, "states", queries=0, summed=False) if states_of else None
 
 
-def _keyed_hashes(workspace: Workspace, texts: list[str], columns: list[str]) -> dict[int, Sealed]:
+def _keyed_hashes(workspace: Workspace, digests: bytes, columns: list[str]) -> dict[int, Sealed]:
     """Return the identifiers under the keys of the pairs, sealed for the helper; of a union with what the station announces."""
-    digests = alignment.digests(texts)
     hashes = [
         alignment.under_key(digests, workspace.key(peer, PAIR)) for peer in _peers(workspace, workspace.setup.union)
     ]

@@ -16,6 +16,7 @@ from ..codec import Message
 from ..errors import MessageError
 from ..gate import Sealed
 from ..once import asked_once
+from ..sealed_sums import added_up
 from ..station import Station
 from .messages import Delivery, Setup
 from .replication import Replica
@@ -81,8 +82,8 @@ def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, Seale
         Who adds up.
     setup : Setup
         Says who takes part: every station, and the helper if there is one.
-    own : ndarray of uint64, any shape
-        This station's masked vector.
+    own : ndarray of uint64, (entries + 1,)
+        This station's masked vector, with its word of check (`sealed_sums.letter_of`).
     sealed : mapping of int to Sealed
         Sender -> sealed vector.
     topic : str
@@ -91,17 +92,12 @@ def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, Seale
     Raises
     ------
     MessageError
-        When a sender is missing or does not belong, or sent another number of entries: the masks would not cancel.
+        When a sender is missing or does not belong, sent another number of entries, or was asked something else: the masks would not cancel.
     """
     if set(sealed) != set(setup.everyone) - {station.organization}:
         raise MessageError("the vector of a station is missing, or one came that was not asked; the job stops")
-    total = own
-    for sender, letter in sealed.items():
-        received = np.frombuffer(station.unseal(sender, letter, topic), dtype="<u8").astype(np.uint64)
-        if received.size != own.size:
-            raise MessageError("the vector of a station does not have the records of this job; the job stops")
-        total = total + received.reshape(own.shape)
-    return total
+    others = [np.frombuffer(station.unseal(sender, one, topic), dtype="<u8") for sender, one in sealed.items()]
+    return added_up([own, *(letter.astype(np.uint64) for letter in others)], own.size - 1)
 
 
 def _side(workspace: Workspace, delivery: Delivery, names: Sequence[str]) -> DataSide | ComputingSide | None:

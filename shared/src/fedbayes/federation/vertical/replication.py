@@ -53,14 +53,13 @@ class Replica(Workspace):
 
     # -- matching --------------------------------------------------------------------------------------------------------
 
-    def submit(self, texts: Sequence[str]) -> dict[int, Sealed]:
-        """Return this station's identifiers, for each of its peers under the key of the two, sealed for the station that matches the pair.
+    def submit(self, digests: bytes) -> dict[int, Sealed]:
+        """Return the digests of this station's identifiers, for each of its peers under the key of the two, sealed for the station that matches the pair.
 
         **Reveals** to a matcher the number of rows, and digests under keys that it lacks, in a secret order.
         **Assumes** that a matcher colludes with neither station of the pair: with one of them it could test guessed identifiers.
         """
         leader, *others = self.setup.stations
-        digests = alignment.digests(texts)
         lists: dict[int, list[alignment.Hashes]] = {}
         for party in others if self.own == leader else [self.own]:
             peer = party if self.own == leader else leader

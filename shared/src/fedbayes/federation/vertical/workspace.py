@@ -83,8 +83,8 @@ class Workspace:
         return expand(self.secret, purpose, 32, np.uint8).tobytes()
 
     def key(self, peer: int, purpose: str = PURPOSE) -> bytes:
-        """Return the key with a peer, bound to roles, identifier, domains and bins: other states have other masks."""
-        return self.station.channel.key(peer, f"{purpose}|{self._setup_digest}")
+        """Return the key with a peer, bound to roles, identifier, domains, bins, and linked records: other states have other masks."""
+        return self.station.channel.mask_key(peer, f"{purpose}|{self._setup_digest}")
 
     @cached_property
     def _setup_digest(self) -> str:
@@ -149,8 +149,8 @@ class Workspace:
         self.check_rows(delivery)
         for parcel in delivery.orders:
             positions = np.frombuffer(self._unpack("order", parcel), dtype="<i4").astype(np.int64)
-            if not self.setup.union and (np.any(positions < 0) or len(np.unique(positions)) != len(positions)):
-                raise MessageError("an order of the match names a record twice; the job stops")
+            if not alignment.are_places(positions, self.setup.union and self.setup.private):
+                raise MessageError("an order of the match names a record twice, or leaves one out; the job stops")
             self.station.keep(f"order-{parcel.stage}", places=positions)
         if delivery.corrections is not None:
             self._receive_corrections(delivery.corrections, delivery.factors[0].bits)
@@ -186,24 +186,24 @@ class Workspace:
         """Return where the common records stand in a party's submitted rows; of a union, the places of the own rows in it."""
         return np.asarray(self.station.kept(f"order-{party}")["places"], dtype=np.int64)
 
-    def own_rows(self, total: int) -> Matrix:
-        """Return this station's secret order of its own rows."""
-        return alignment.shuffled(total, self.derived("row order"))
-
-    def submit_rows(self, total: int) -> Matrix:
-        """Return this station's secret order of its `total` own rows, which it submits for matching."""
-        self.station.keep("submitted rows", total=np.array(total))
-        return self.own_rows(total)
+    def submit_rows(self, texts: Sequence[str]) -> tuple[Matrix, bytes]:
+        """Return this station's secret order of its own rows, which it submits for matching, and the digests of their identifiers in it."""
+        rows = alignment.shuffled(len(texts), self.derived("row order"))
+        digested = alignment.digests(texts[row] for row in rows)
+        self.station.keep("submitted", digests=np.frombuffer(digested, np.uint8).reshape(-1, alignment.HASH_BYTES))
+        return rows, digested
 
     def note_linked(self) -> None:
-        """Note which own rows are common, for whatever leaves as an exact answer. Of a union all are."""
+        """Note which own rows are common, for whatever leaves as an exact answer; bind masks to whom they are of. Of a union all are."""
         if not self.is_helper and not self.setup.union:
-            total = int(self.station.kept("submitted rows")["total"])
-            self.station.history.note_linked(self.common_order(total), total)
+            digests = self.station.kept("submitted")["digests"]
+            linked = hashlib.sha256(digests[self.order_of(self.own)].tobytes()).hexdigest()
+            self.station.link(self.setup.stations, linked)
+            self.station.history.note_linked(self.common_order(len(digests)), len(digests))
 
     def common_order(self, total: int) -> Matrix:
         """Return, of `total` own rows, that of each common record, int64 (records,); of a union, the place of each own row in it, (total,)."""
-        rows, order = self.own_rows(total), self.order_of(self.own)
+        rows, order = alignment.shuffled(total, self.derived("row order")), self.order_of(self.own)
         if not self.setup.union:
             return np.asarray(rows[order], dtype=np.int64)
         positions = np.empty(total, dtype=np.int64)

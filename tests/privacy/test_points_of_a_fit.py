@@ -1,0 +1,136 @@
+"""How many points of the likelihood a central that deviates can ask for in one exact Cox fit: each tells as many numbers as there are features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cox_kit import fit_three_stations
+
+from fedbayes.federation.codec import decode, encode
+from fedbayes.federation.errors import ConvergenceError, MessageError
+from fedbayes.federation.rounds import Federation
+from v6_verticox.cox.likelihood import RiskSets, evaluate_predictor
+from v6_verticox.messages.private import MOST_POINTS, EnterRequest, Stage
+from v6_verticox.messages.seen import MOST_SEEN, PredictRequest, ResidualRequest
+from v6_verticox.messages.setup import Plan
+from v6_verticox.shares.agreed import most_points
+from v6_verticox.shares.layout import beside
+from v6_verticox.shares.reciprocals import reciprocal_plan
+
+WHOLE = (
+    "gather",
+    "complete",
+    "observed",
+    "weigh_start",
+    "tied",
+    "weigh",
+    "last",
+    "information",
+    "turn",
+    "residuals",
+    "squares",
+)
+"""Stages on the way to a gradient or an information matrix."""
+
+
+def refused(make: object, *given: object) -> bool:
+    try:
+        make(*given)  # type: ignore[operator]
+    except ValueError:
+        return True
+    return False
+
+
+def test_a_job_has_no_more_points_than_a_fit_may_take(plan: Plan) -> None:
+    assert not refused(EnterRequest, plan, MOST_POINTS, [], [], True)
+    assert refused(EnterRequest, plan, MOST_POINTS + 1, [], [], True)
+    assert refused(EnterRequest, plan, -1, [], [], True)
+    for kind in WHOLE:
+        assert not refused(Stage, kind, MOST_SEEN)
+        assert refused(Stage, kind, MOST_SEEN + 1)
+    assert refused(PredictRequest, plan, MOST_SEEN + 1, [], False, [])
+    assert refused(ResidualRequest, plan, MOST_SEEN + 1, "efron", {}, {}, [], [], True)
+
+
+def test_points_beside_a_step_are_told_a_slope_alone(plan: Plan) -> None:
+    """Else they were as many further points as there are places beside each."""
+    assert not refused(Stage, "slope", beside(1, 0))
+    for kind in WHOLE:
+        assert refused(Stage, kind, beside(1, 0))
+    assert not refused(EnterRequest, plan, 1, [], [], True, {beside(1, 0): []})
+    assert refused(EnterRequest, plan, 1, [], [], True, {beside(2, 0): []}), "beside another step"
+    assert refused(EnterRequest, plan, 1, [], [], True, {2: []}), "another step"
+
+
+def test_a_station_refuses_the_next_point(plan: Plan) -> None:
+    """As it decodes the request, whatever central's own code would make."""
+    encoded = encode(EnterRequest(plan, MOST_POINTS, [], [], True))
+    encoded["step"] = MOST_POINTS + 1
+    with pytest.raises(MessageError):
+        decode(EnterRequest, encoded)
+
+
+def test_honest_fits_take_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, steps = Federation.round, list[int]()
+
+    def round_(self, function, request, *rest, **options):  # type: ignore[no-untyped-def]
+        if function == "partial_enter":
+            steps.extend(one.step for one in (request.values() if isinstance(request, dict) else [request]))
+        return honest(self, function, request, *rest, **options)
+
+    monkeypatch.setattr(Federation, "round", round_)
+    assert np.isfinite(fit_three_stations()["model"]["coefficients"][0]["coefficient"])
+    assert 1 <= max(steps) <= MOST_POINTS / 3
+
+
+@pytest.mark.parametrize(("records", "columns", "most"), [(60, 3, 14), (10_000, 6, 40), (60, 20, 10), (432, 7, 40)])
+def test_points_are_fewer_than_determine_a_column(records: int, columns: int, most: int) -> None:
+    """But for tables of fewer than ten records a column, which have ten."""
+    plan = Plan([1, 2], [columns - 1, 1], 4, records, [records], records, [], 0, True)
+    assert most_points(plan) == most
+
+
+def many_points(monkeypatch: pytest.MonkeyPatch, most: int) -> list[np.ndarray]:
+    """Have central ask for the gradient at so many points of its own choice in place of a fit; return the gradients."""
+    told: list[np.ndarray] = []
+    draw = np.random.default_rng(1)
+
+    async def asked(surface, *_, **__):  # type: ignore[no-untyped-def]
+        await surface.start()
+        for step in range(1, most + 1):
+            surface.max_rounds = 10_000
+            there = await surface.evaluate(step, draw.normal(size=3) / 4.0, reciprocal_plan(2.0, 1e-3))
+            told.append(there.gradient)
+        raise ConvergenceError("enough")
+
+    monkeypatch.setattr("v6_verticox.central.solve", asked)
+    with pytest.raises((MessageError, ConvergenceError), match=r"more points|enough"):
+        fit_three_stations()
+    return told
+
+
+def test_a_central_that_asks_for_more_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(many_points(monkeypatch, 18)) == 14
+
+
+def test_control_unbound_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("v6_verticox.stations.private.most_points", lambda _: MOST_POINTS)
+    assert len(many_points(monkeypatch, 18)) == 18
+
+
+@pytest.mark.parametrize(("points", "told"), [(15, False), (40, False), (200, True)])
+def test_control_gradients_at_as_many_points_as_records_are_a_column(points: int, told: bool) -> None:
+    """Of another station's column, whose coefficient central at the outcome holder leaves zero: but for the mean, and who is censored before any event."""
+    draw = np.random.default_rng(1)
+    own, hidden = draw.normal(size=(60, 4)), draw.normal(size=60)
+    risk = RiskSets.of(draw.exponential(size=60), (draw.random(60) < 0.7).astype(int))
+    rows = np.array([evaluate_predictor(risk, own @ draw.normal(size=4) * 1.5)[1] for _ in range(points)])
+    found = np.linalg.lstsq(rows, rows @ hidden + draw.uniform(-1.0, 1.0, points) * 2.0**-30, rcond=1e-9)[0]
+    off = found - hidden
+    right = np.abs(off - np.median(off)) < 1e-4
+    assert right.sum() >= 55 if told else right.sum() <= 5
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return Plan([1, 2, 3], [1, 1, 1], 4, 60, [60], 60, [], 0, True)
