@@ -189,6 +189,10 @@ WRONG = [
     (["domain", "check", "half.yaml", "a.csv"], "subset: the formula cannot be read; write it like age >= 18"),
     (["domain", "draft", "heading.csv"], "heading.csv holds no record to look at"),
     (["dossier", "bare.json", "--out", "r.html"], "give a result that `fedbayes run` wrote"),
+    (
+        ["domain", "check", "same.yaml", "a.csv"],
+        "two of its categories are the same, or mean the same (1 and 1.0); leave",
+    ),
     (["domain", "check", "colour.yaml", "a.csv"], "'colour' is unknown; it has type"),
     # plans
     (["plan"], "`fedbayes algorithms` lists them"),

@@ -40,6 +40,7 @@ def place(command, tmp_path, monkeypatch):
         "turned.yaml": "columns:\n  x: {type: number, bounds: [1, 0]}\n",
         "list.yaml": "- a\n",
         "half.yaml": "columns:\n  x: {type: number, bounds: [0, 1]}\nsubset: x >\n",
+        "same.yaml": "columns:\n  y: {type: category, categories: [p, p]}\n",
         "colour.yaml": "columns:\n  x: {type: number, bounds: [0, 1], colour: red}\n",
         "deep.json": "[" * 3000,
         "base.sqlite": "",

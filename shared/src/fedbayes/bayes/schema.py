@@ -136,7 +136,9 @@ class Column:
                 raise SchemaError(f"column {self.name!r}: categories must be text, numbers or truth values, none empty")
             texts.append(text)
         if len(set(texts)) < len(texts):
-            raise SchemaError(f"column {self.name!r}: two of its categories are written differently but mean the same")
+            raise SchemaError(
+                f"column {self.name!r}: two of its categories are the same, or mean the same (1 and 1.0); leave one out"
+            )
         return tuple(texts)
 
     @cached_property

@@ -44,7 +44,7 @@ DOMINATED = (
 VANISHED = "next to no survival is predicted for all records but few, so that scores would be theirs; give earlier times, or the `model` of a fit as it is"
 CLOSE_TIMES = (
     "times: fewer events or censored records than this node reveals lie between two of them, before the first or after the last; "
-    "give fewer times, or leave them out"
+    "give fewer times, none beyond the follow-up of most records, or leave them out"
 )
 
 NEARLY_ALL = 0.98

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...federation.embedded.remedies import to_owner
 from ...federation.tables.files import KINDS
 from .. import connection, files
 from ..catalogue import check_function, rounds_of
@@ -188,6 +187,8 @@ def _check_tables(place: LocalPlace, said: str) -> None:
 
     Of an Excel or parquet file only what the station `said` itself: the task knows more of its columns than is known here.
     """
+    from ...federation.embedded.remedies import to_owner
+
     for files_of_party in place.parties.values():
         path = Path(files_of_party.get(place.database, ""))
         if path.suffix.lower() not in KINDS:

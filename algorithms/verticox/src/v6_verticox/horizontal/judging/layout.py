@@ -38,7 +38,7 @@ VANISHED = (
 )
 CLOSE_TIMES = (
     "times: fewer events or censored records than the nodes reveal lie between two of them, before the first or after the last; "
-    "give fewer times, or leave them out"
+    "give fewer times, none beyond the follow-up of most records, or leave them out"
 )
 
 
