@@ -98,6 +98,41 @@ def test_scalar_product_is_exact_to_its_stated_error(federation, table):
     assert error <= result["diagnostics"]["largest_error"] < 1.0
 
 
+@pytest.fixture(scope="module")
+def tailed():
+    draw = np.random.default_rng(5)
+    columns = {f"x{place}": np.exp(2.0 * draw.normal(size=300)) for place in range(6)}
+    flags = {f"f{place}": (draw.random(300) < 0.9).astype(int) for place in range(6)}
+    return pd.DataFrame({"id": range(300), **columns, **flags})
+
+
+def multiplied(tailed, columns):
+    parties = {f"s{place}": tailed[["id", column]] for place, column in enumerate(columns)}
+    with OneProcess(parties, helpers=["helper"]) as federation:
+        return ask(federation, "scalar_product", columns=columns)
+
+
+def test_a_product_that_rounding_may_change_is_warned_of(tailed):
+    result = multiplied(tailed, [f"x{place}" for place in range(6)])
+    error = abs(result["scalar_product"] - float(tailed.filter(like="x").prod(axis=1).sum()))
+    assert error <= result["diagnostics"]["largest_error"]
+    assert any("only sure to within" in text for text in result["warnings"])
+
+
+def test_two_stations_with_heavy_tails_need_no_warning(tailed):
+    result = multiplied(tailed, ["x0", "x1"])
+    expected = float((tailed.x0 * tailed.x1).sum())
+    assert result["scalar_product"] == pytest.approx(expected, rel=1e-5)
+    assert not any("only sure to within" in text for text in result["warnings"])
+
+
+def test_products_of_indicators_are_known_to_be_exact(tailed):
+    result = multiplied(tailed, [f"f{place}" for place in range(6)])
+    assert result["scalar_product"] == tailed.filter(like="f").prod(axis=1).sum()
+    assert result["diagnostics"]["largest_error"] == 0.0
+    assert not any("only sure to within" in text for text in result["warnings"])
+
+
 def test_central_learns_counts_without_one_station_where_it_judges_by_them_and_says_so(federation, table, monkeypatch):
     asked, ask_for = [], Engine.ask
     monkeypatch.setattr(

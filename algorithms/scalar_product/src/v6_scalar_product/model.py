@@ -13,6 +13,9 @@ from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.federation.vertical import ColumnStates
 from fedbayes.federation.vertical.suppression import check_count, hidden_cells
 
+COARSE = 0.01  # of the product: more is worth a warning
+CANCELLED = 1e-6  # of the largest possible sum: less is lost only where terms cancel, as of two columns that do not depend on one another
+
 
 def guarded_count(counts: npt.NDArray[np.int64], records: int, minimum: int) -> int:
     """Return an exact count if it, its complement, and what it differs by from counts with fewer conditions may be revealed.
@@ -97,10 +100,18 @@ def decoded(total: int, precisions: Sequence[Sequence[int]]) -> float:
     return _scaled(float(total), sum(scale - bits for scale, bits in precisions))
 
 
-def error_bound(records: int, precisions: Sequence[Sequence[int]]) -> float:
-    """Return the largest error that rounding the factors to fixed point can cause; DataProblem as `decoded`."""
-    grown = math.prod(1.0 + 2.0 ** -(bits + 1) for _, bits in precisions)
+def error_bound(records: int, precisions: Sequence[Sequence[int]], rounded: Sequence[bool]) -> float:
+    """Return the largest error that rounding the factors to fixed point can cause, of those that are `rounded`; DataProblem as `decoded`."""
+    grown = math.prod(
+        1.0 + 2.0 ** -(bits + 1) for (_, bits), inexact in zip(precisions, rounded, strict=True) if inexact
+    )
     return _scaled(records * (grown - 1.0), sum(scale for scale, _ in precisions))
+
+
+def is_coarse(error: float, product: float, records: int, precisions: Sequence[Sequence[int]]) -> bool:
+    """Return whether rounding may change a product by more than a hundredth, not only because its terms cancel."""
+    terms = _scaled(float(records), sum(scale for scale, _ in precisions))
+    return error > COARSE * abs(product) and error > CANCELLED * terms
 
 
 def _scaled(value: float, power: int) -> float:

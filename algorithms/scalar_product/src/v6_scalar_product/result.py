@@ -21,8 +21,9 @@ from fedbayes.federation.vertical.roles import reveals_of
 
 from .arguments import Contingency, Count, InformationGain
 from .association import association, null_level
-from .model import decoded, error_bound, information_gains, is_shown, published
+from .model import decoded, error_bound, information_gains, is_coarse, is_shown, published
 
+EXACT_CODE = 2  # in `SubmitReply.scales`: few values, none of them rounded
 Cells = npt.NDArray[np.int64]
 MOVES = {
     "replace_one": "other values of one record change",
@@ -33,7 +34,10 @@ NOT_PRIVATE = (
 )
 WITHOUT_ONE = "for each station, how many records count without what it says"
 """What central learns of an exact count to judge it (`model.guarded_count`)."""
-OF_FACTORS = "how many records count in the product, and for each station the power of two above its largest value and whether its values are few"
+OF_FACTORS = (
+    "how many records count in the product, and for each station the power of two above its largest value, whether its values are few, "
+    "and whether few ones are exact"
+)
 
 
 def counted(
@@ -92,11 +96,18 @@ def gained(
 def multiplied(
     federation: Federation, engine: Engine, product: int, scales: Sequence[Sequence[int]], guards: int
 ) -> dict[str, Any]:
-    """Return the result of `scalar_product`: `scales` are those of the factors, `guards` how many counts judged it."""
+    """Return the result of `scalar_product`: `scales` are those of the factors (`SubmitReply`), `guards` how many counts judged it."""
     precisions = [(scale, fraction) for scale, fraction, _ in scales]
+    rounded = [code < EXACT_CODE for _, _, code in scales]
     statement = _privacy(engine.setup, 1, None, [OF_FACTORS, *([WITHOUT_ONE] if guards > 1 else [])])
     answer = {"scalar_product": decoded(product, precisions), "records": engine.rows}
-    told = {"largest_error": error_bound(engine.rows, precisions), "factors": len(precisions)}
+    error = error_bound(engine.rows, precisions, rounded)
+    if is_coarse(error, answer["scalar_product"], engine.rows, precisions):
+        federation.warn(
+            f"columns: the product is only sure to within {error:.1g}, as {len(precisions)} stations leave {precisions[0][1]} bits for a value; "
+            "multiply columns of fewer stations, or transform columns of which a few values are far larger than the others (by their log or rank)"
+        )
+    told = {"largest_error": error, "factors": len(precisions)}
     return _result(federation, answer, {}, statement, told)
 
 

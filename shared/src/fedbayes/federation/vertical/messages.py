@@ -129,7 +129,7 @@ class SubmitReply(Message):
     """Sealed hashes, openings, and what central learns of the station's columns.
 
     `described`: their states, unless these are public; `scales`: of each factor of numbers the power of two, the fraction bits, and 1 if products of
-    it are counts.
+    it are counts, 2 if moreover no value was rounded.
     """
 
     hashes: dict[int, Sealed]

@@ -53,7 +53,8 @@ class OwnPart:
     described : dict
         States of the columns.
     scales : dict of str to list of int
-        For `values`: the power of two by which the column was divided, its fraction bits, and 1 if products of it are counts.
+        For `values`: the power of two by which the column was divided, its fraction bits, and 1 if products of it are counts, 2 if
+        moreover no value was rounded.
     """
 
     infos: list[FactorInfo]
@@ -189,8 +190,8 @@ class Encoder:
             check_weights(self._station, own)
         product = product_of([self._frame[column] for column in own], own)
         check_spread(product, self._minimum)
-        values, scale, fraction = fixed_point(product, factors)
-        part.scales[name] = [scale, fraction, int(is_code(product))]
+        values, scale, fraction, whole = fixed_point(product, factors)
+        part.scales[name] = [scale, fraction, int(is_code(product)) * (1 + int(whole))]
         if part.scales[name][-1] and not self.setup.covered:
             for column in own:
                 self._station.history.note_bins(column, self.setup.domain, (), chosen=False)

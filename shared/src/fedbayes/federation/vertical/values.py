@@ -87,7 +87,7 @@ def is_code(product: Values) -> bool:
     return len(np.unique(product)) <= FEW_VALUES and not bool(counted(product).all())
 
 
-def fixed_point(product: Values, factors: int) -> tuple[npt.NDArray[Any], int, int]:
+def fixed_point(product: Values, factors: int) -> tuple[npt.NDArray[Any], int, int, bool]:
     """Return values divided by a power of two, in fixed point that leaves room for `factors` of their kind.
 
     Every station takes 1/factors of the bits that a sum over its own rows leaves free; the common rows are not more.
@@ -95,11 +95,12 @@ def fixed_point(product: Values, factors: int) -> tuple[npt.NDArray[Any], int, i
     Returns
     -------
     tuple
-        uint64 (rows, 1), the power of two, the fraction bits.
+        uint64 (rows, 1), the power of two, the fraction bits, and whether no value was rounded.
     """
     largest = float(np.abs(product).max(initial=0.0))
     scale = int(np.ceil(np.log2(largest))) if largest > 0.0 else 0
     free = FREE_BITS - int(np.ceil(np.log2(max(len(product), 2))))
     fraction = min(free // factors, MOST_FRACTION_BITS)
     encoded = np.rint(np.ldexp(product, fraction - scale)).astype(np.int64)
-    return ring.lower(encoded[:, None], np.uint64), scale, fraction
+    whole = bool((np.ldexp(encoded.astype(np.float64), scale - fraction) == product).all())
+    return ring.lower(encoded[:, None], np.uint64), scale, fraction, whole
