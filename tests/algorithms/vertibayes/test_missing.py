@@ -136,3 +136,20 @@ def test_tables_that_noise_left_no_record_are_even_not_a_refusal(kit, missing) -
     found = learn(options, variables, lambda tables: [answers[table] for table in tables]).network
     assert found.tables["a"] == pytest.approx([0.5, 0.5], abs=0.1 if missing == "em" else 1e-9)  # 500 records are drawn
     assert found.tables["b"][0] > 0.8
+
+
+@pytest.mark.parametrize("missing", ["em_on_counts", "drop", "em", "category"])
+def test_columns_that_no_record_has_together_are_named(missing) -> None:
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame(rng.choice(["x", "y"], (400, 3), p=[0.3, 0.7]), columns=["a", "b", "c"])
+    table.loc[:199, "a"], table.loc[200:, "b"] = None, None
+    parties = {name: table[[name]] for name in table}
+    with OneProcess(parties, helpers=["helper"]) as federation:
+        asked = {"columns": ["a", "b", "c"], "rows_aligned": True, "structure": [["a", "b"], ["a", "c"]]}
+        result = federation.run("vertibayes", "fit", {**asked, "missing": missing})
+    named = [text for text in result["warnings"] if "b (a)" in text]
+    assert bool(named) == (missing != "category")
+    assert not any("c (a)" in text for text in named)
+    if missing == "em_on_counts":
+        rows = np.array(result["model"]["tables"]["b"]["probabilities"])
+        np.testing.assert_allclose(rows[0], rows[1], atol=0.02)

@@ -116,6 +116,16 @@ def test_a_configuration_that_the_records_speak_against_is_given_up() -> None:
     assert converged
 
 
+def test_columns_that_no_record_has_together_stay_independent() -> None:
+    """The likelihood is the same whatever their dependence; nothing may be made up of it."""
+    table = np.array([[0.0, 0, 298], [0, 0, 2], [93, 207, 0]])
+    cells, converged, _ = saturated(table, [2, 2])
+    np.testing.assert_allclose(cells, 600 * np.outer([298 / 300, 2 / 300], [0.31, 0.69]), rtol=1e-9)
+    assert converged
+    cells, _, _ = saturated(np.array([[0.0, 0, 0], [0, 0, 0], [93, 207, 4]]), [2, 2])  # nobody has the first
+    np.testing.assert_allclose(cells, 304 * np.outer([0.5, 0.5], [0.31, 0.69]), rtol=1e-9)
+
+
 @pytest.mark.parametrize("empty", [np.zeros((3, 3)), np.full((3, 3), -2.0)])
 def test_a_saturated_family_needs_a_record(empty) -> None:
     with pytest.raises(ValueError, match="no record"):

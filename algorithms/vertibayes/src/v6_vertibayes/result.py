@@ -77,7 +77,12 @@ def fitted(
             "validation": scores,
         },
     )
-    all_warnings = [*of_missing(missing), *of_noise(learned, source), *result["warnings"]]
+    all_warnings = [
+        *of_missing(missing),
+        *of_unseen(learned, source, guard),
+        *of_noise(learned, source),
+        *result["warnings"],
+    ]
     return {**result, "warnings": all_warnings}
 
 
@@ -150,6 +155,24 @@ def of_missing(shares: Mapping[str, float | None]) -> list[str]:
     return [
         f"nearly no value was understood in: {', '.join(unknown)}; nothing can be learned from it: "
         "compare the domain, with its spelling, with the stations' files"
+    ]
+
+
+def of_unseen(learned: Learned, source: Source, minimum: float) -> list[str]:
+    """Return the warning of families that no record, or fewer than `minimum`, has whole: how they go together is not in the data."""
+    if not source.budget.exact:
+        return []
+    unseen = []
+    for node, table in learned.structure.counts.items():
+        family = [*learned.structure.parents[node], node]
+        known = tuple(slice(len(learned.network.states[name])) for name in family)
+        if len(family) > 1 and np.asarray(table)[known].sum() < max(minimum, 1.0):
+            unseen.append(f"{node} ({', '.join(family[:-1])})")
+    if not unseen:
+        return []
+    return [
+        f"no record, or hardly one, has values of a column and of all its parents: {'; '.join(unseen)}; how they depend on one another cannot be learned: "
+        "leave these edges out"
     ]
 
 

@@ -131,7 +131,8 @@ def expectation_maximisation(
 def saturated(table: Array, shape: Sequence[int]) -> tuple[Array, bool, int]:
     """Return expected counts of a table's cells under the most likely joint distribution of its columns, gaps anywhere in it.
 
-    Starts from the records without gaps (half a count is added to each cell) and extrapolates, because the likelihood of
+    Starts from the records without gaps, to which half a count a cell is added, distributed as if the columns did not depend on one another: so
+    columns that no record has together stay independent, of which the likelihood says nothing. Extrapolates, because the likelihood of
     few records with many gaps is nearly flat: plain steps would stop a long way from its top.
 
     Parameters
@@ -164,7 +165,8 @@ def saturated(table: Array, shape: Sequence[int]) -> tuple[Array, bool, int]:
     table = np.pad(table, [(0, states + 1 - there) for states, there in zip(shape, table.shape, strict=True)])
     patterns = _patterns(table)
     complete = table[(slice(-1),) * table.ndim]
-    joint, likelihood = (complete + 0.5) / (complete + 0.5).sum(), -np.inf
+    start = complete + complete.size / 2 * _independent(table)
+    joint, likelihood = start / start.sum(), -np.inf
     once, _ = _complete(joint, patterns)
     steps = 1
     while np.abs(once - joint).max() > CELL_TOLERANCE and steps < SATURATED_STEPS:
@@ -177,6 +179,17 @@ def saturated(table: Array, shape: Sequence[int]) -> tuple[Array, bool, int]:
         steps += 1
     cells = np.where((once > 10 * CELL_TOLERANCE) | (complete > 0), once, 0.0)
     return cells / cells.sum() * table.sum(), steps < SATURATED_STEPS, steps
+
+
+def _independent(table: Array) -> Array:
+    """Return the product of the columns' distributions, each of the records that have it; of a column that none has, the uniform one."""
+    product = np.ones(())
+    for axis in range(table.ndim):
+        known = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))[:-1]
+        product = np.multiply.outer(
+            product, known / known.sum() if known.any() else np.full(len(known), 1 / len(known))
+        )
+    return np.asarray(product)
 
 
 def _patterns(table: Array) -> list[tuple[tuple[int, ...], Array]]:
