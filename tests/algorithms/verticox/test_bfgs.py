@@ -10,6 +10,7 @@ import pytest
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from v6_verticox.cox import likelihood
 from v6_verticox.cox.subspace import maximised
+from v6_verticox.cox.tails import Tails, reach
 from v6_verticox.rounds.points import Gradient
 from v6_verticox.solvers.bfgs import Search, Seen, block_update
 
@@ -72,9 +73,10 @@ def search(frame, features, ties="breslow", penalty=0.0, strata=None, max_rounds
     scales = 2.0 ** np.round(np.log2(values.std(axis=0)))
     codes = None if strata is None else frame[strata].to_numpy()
     risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), codes, ties)
-    rounds = PooledRounds((values - values.mean(axis=0)) / scales, risk, penalty == 0.0)
+    standardised = (values - values.mean(axis=0)) / scales
+    rounds = PooledRounds(standardised, risk, penalty == 0.0)
     outcome = SimpleNamespace(events=int(frame["event"].sum()))
-    prepared = SimpleNamespace(scales=scales, names=features, outcome=outcome)
+    prepared = SimpleNamespace(scales=scales, names=features, outcome=outcome, tails=Tails.of(reach(standardised)))
     options = SimpleNamespace(penalty=penalty, tolerance=1e-7, limit=max_rounds)
     found = Search(rounds, prepared, options)
     found.begin()
@@ -93,6 +95,30 @@ def test_every_data_set_within_thirty_rounds(paper_data, name, ties):
     assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
     assert found.exact_information
     assert rounds <= 30
+
+
+def mostly_zero(seed, rows=300, columns=5):
+    """Return laboratory values that few records have, with long tails, and what they do."""
+    rng = np.random.default_rng(seed)
+    values = np.where(rng.uniform(size=(rows, columns)) < 0.95, 0.0, np.exp(rng.normal(size=(rows, columns))))
+    time = rng.exponential(np.exp(-0.5 * (values / values.std(axis=0)).sum(axis=1)))
+    names = [f"x{place}" for place in range(columns)]
+    return pd.DataFrame(values, columns=names).assign(time=time, event=1), names
+
+
+@pytest.mark.parametrize("seed", [4, 8])
+def test_standard_errors_of_heavy_tails_are_those_at_the_end(seed, monkeypatch):
+    def errors_off():
+        found, scales, rounds, expected = search(*mostly_zero(seed))
+        errors = [np.sqrt(np.diag(np.linalg.inv(i))) for i in (found.information, expected.information)]
+        return np.max(np.abs(errors[0] / scales / errors[1] - 1.0)), rounds
+
+    off, rounds = errors_off()
+    assert off <= 1e-6
+    monkeypatch.setattr(Tails, "reached", lambda tails, move: 0.0)
+    without, fewer = errors_off()
+    assert without >= 2.5e-5
+    assert rounds == fewer + 2 <= 30
 
 
 @pytest.mark.parametrize(

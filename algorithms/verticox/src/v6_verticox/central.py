@@ -219,7 +219,9 @@ def bfgs(federation: Federation, prepared: Prepared, options: Fit) -> dict[str, 
     """Solve with the outcome holder seeing the total linear predictor of every step."""
     solution = solve_seen(federation, prepared, options)
     if not solution.exact_information:
-        federation.warn("standard errors are those of a quasi-Newton matrix; private_newton gives exact ones")
+        federation.warn(
+            "standard errors are those of a quasi-Newton matrix, as rounds ran out, and may be a hundredth off; raise max_rounds, or take private_newton"
+        )
     return _seen_result(federation, prepared, options, solution, exact_information=solution.exact_information)
 
 

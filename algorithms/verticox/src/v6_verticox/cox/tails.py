@@ -69,6 +69,10 @@ class Tails:
         """Return the largest change of a coefficient; up to twice that where the tail reaches further than an ordinary one."""
         return float(np.max(np.abs(move) * np.minimum(np.maximum(self.up, self.down) / ORDINARY, 2.0)))
 
+    def reached(self, move: Vector) -> float:
+        """Return the largest change of a coefficient, times the square of how far its tail reaches beyond an ordinary one: so fast may errors change."""
+        return float(np.max(np.abs(move) * (np.maximum(self.up, self.down) / ORDINARY) ** 2))
+
     def largest(self, coefficients: Vector) -> float:
         """Return about the largest linear predictor of a record in a heavy tail, rather too large than too small."""
         parts = coefficients * np.where(coefficients > 0.0, self.up, -self.down)

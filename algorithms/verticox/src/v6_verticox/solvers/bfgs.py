@@ -198,7 +198,7 @@ class Search:
         self.curvature, self.exact = block_update(self.first, self.moves, seen.products), False
         self.final = False
         self._aim()
-        near = self._below(math.sqrt(self.options.tolerance) / 10.0)
+        near = self._is_near()
         slow = self.spread > SMALL_SPREAD and self.spread > GOOD_GAIN * before
         if (near and self._rounds_left(3)) or (slow and self._rounds_left(3 + 2)):
             self.first = self.curvature = alone(
@@ -206,11 +206,20 @@ class Search:
             )
             self.exact, self.final = True, near
             self._aim()
-            near = self._below(math.sqrt(self.options.tolerance) / 10.0)
+            near = self._is_near()
         enough = (
             10.0 if self._rounds_left(2) else LAST_CHANCE
         )  # a quasi-Newton step leaves less than a tenth of what it removes
         self.settled = near if self.exact else self._below(enough * self.options.tolerance)
+
+    def _is_near(self) -> bool:
+        """Say whether the next step is the last: so short that squaring it is enough, and that heavy tails change no standard error in it.
+
+        Where no rounds are left for another step the former is enough.
+        """
+        limit = math.sqrt(self.options.tolerance) / 10.0
+        heavy = self.prepared.tails.reached(self.move) > limit and self._rounds_left(2 + 3)
+        return self._below(limit) and not heavy
 
     def _below(self, limit: float) -> bool:
         return bool(np.max(np.abs(self.move)) < limit)
