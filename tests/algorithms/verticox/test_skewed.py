@@ -12,6 +12,7 @@ from v6_verticox.arguments import MOST_ROUNDS
 from v6_verticox.cox import likelihood, line_integral
 from v6_verticox.cox.tails import ORDINARY, Tails, reach
 from v6_verticox.rounds.lockstep import alone
+from v6_verticox.rounds.points import Gradient
 from v6_verticox.solvers import newton
 from v6_verticox.solvers.newton import solve
 
@@ -95,6 +96,65 @@ def test_slopes_that_were_lost_are_asked_for_again(rehearse, monkeypatch, kind, 
     control = alone(solve(surface, np.zeros(6), 1e-7, 30, likelihood=True))
     assert control.gain_error > 0.5
     assert surface.rounds + SETUP <= rounds - 8
+
+
+class CoarseSurface:
+    """The likelihood of a pooled table, with slopes that the arithmetic knows only so well."""
+
+    def __init__(self, values, risk, known):
+        self.values, self.risk, self.known, self.rng = values, risk, known, np.random.default_rng(3)
+        self.tails, self.names = Tails.of(reach(values)), [f"x{place}" for place in range(values.shape[1])]
+        self.rows, self.events = len(values), float(risk.event.sum())
+
+    def _at(self, coefficients):
+        self.here = likelihood.evaluate(self.risk, self.values, coefficients)
+        off = self.here.information @ (self.known * self.rng.normal(size=len(coefficients)))
+        return Gradient(coefficients, self.here.gradient + off, 0.0)
+
+    async def start(self):
+        return self._at(np.zeros(self.values.shape[1]))
+
+    async def evaluate(self, step, coefficients, plan, beside=()):
+        return self._at(coefficients)
+
+    async def information(self, step, final):
+        return self.here.information
+
+    def accept(self):
+        pass
+
+    def rounds_left(self):
+        return 0
+
+
+def test_a_fit_ends_where_the_arithmetic_leads_no_nearer(monkeypatch):
+    frame = several("student 2", 1)
+    values = frame.drop(columns=["time", "event"]).to_numpy()
+    values = (values - values.mean(axis=0)) / values.std(axis=0)
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    expected = likelihood.fit(risk, values, list("abcdef"))
+
+    def fitted(known):
+        return alone(solve(CoarseSurface(values, risk, known), np.zeros(6), 1e-7, 60))
+
+    found = fitted(1e-4)
+    assert found.floor > 1e-5
+    assert np.max(np.abs(found.coefficients - expected.coefficients)) <= 4e-4
+    assert fitted(0.0).floor == 0.0
+    monkeypatch.setattr(Tails, "at_floor", lambda tails, *steps: False)
+    try:
+        assert fitted(1e-4).steps > found.steps + 2
+    except ConvergenceError:
+        pass
+
+
+def test_a_short_step_that_leads_no_nearer_is_at_the_floor():
+    tails = Tails.of([[ORDINARY, ORDINARY], [32.0, ORDINARY]])
+    step, long = np.array([1e-4, 0.0]), np.array([0.0, 0.1])
+    assert tails.at_floor(step, step, 0.5 * step) and tails.at_floor(step, step, 9.0 * step)
+    assert not tails.at_floor(step, step, 0.2 * step)  # Newton's method squares what is left
+    assert not tails.at_floor(step, 0.5 * step, 0.5 * step)  # half a step leaves the other half
+    assert not tails.at_floor(long, long, 0.9 * long)  # a monotone likelihood
 
 
 @pytest.mark.parametrize(("parties", "ties"), [(2, "breslow"), (4, "breslow"), (3, "efron")])

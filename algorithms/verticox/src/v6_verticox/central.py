@@ -29,7 +29,7 @@ from .rounds.surface import FederatedSurface
 from .solvers.bfgs import solve_seen
 from .solvers.consensus import solve_consensus
 from .solvers.newton import ROUNDS_BESIDE, solve
-from .solvers.newton import Fit as Solution
+from .solvers.solution import Fit as Solution
 
 SANDWICH_ROUNDS = 5  # as many as `robust` adds (README)
 MOST_STEPS = 40  # far beyond the about five that fits take: max_rounds ends first what does not converge
@@ -41,6 +41,8 @@ ACCURATE = 1e-6  # mean relative error of the reciprocals; larger where risks di
 LARGEST_ACCURATE = 11.0  # predictor of a record far away: where one had a risk of more than about e^10, fits were off by up to 1e-4 (README)
 KNOWN_LIKELIHOOD = 1e-3
 """Of the log-likelihood: half of the last digit that tables show of its test."""
+OFF = 5.0  # steps that are left: so far off were fits at most, about
+KNOWN_COEFFICIENTS = 1e-5  # standard deviations, where the arithmetic's errors end a fit before the tolerance does
 KNOWN_START = 0.1
 """Of the log-likelihood at zero of complete records."""
 
@@ -197,10 +199,12 @@ def _warn_of_accuracy(
     federation: Federation, prepared: Prepared, surface: FederatedSurface, solution: Solution
 ) -> None:
     """Warn where coefficients, or the log-likelihood, are known coarsely."""
-    if solution.residual > ACCURATE or prepared.tails.largest(solution.coefficients) > LARGEST_ACCURATE:
+    coarse = solution.residual > ACCURATE or prepared.tails.largest(solution.coefficients) > LARGEST_ACCURATE
+    if coarse or solution.floor > KNOWN_COEFFICIENTS:
+        off = max(1e-4 if coarse else 0.0, OFF * solution.floor)
         federation.warn(
-            "risks of records differ by four or more orders of magnitude, so coefficients may be accurate to 1e-4 standard deviations only; "
-            "transform features with outliers"
+            f"risks of records differ by four or more orders of magnitude, so coefficients may be accurate to {off:.1g} standard deviations only, "
+            "and standard errors to a hundredth; transform features with outliers"
         )
     if solution.gain_error > KNOWN_LIKELIHOOD:
         short = surface.rounds_left() < ROUNDS_BESIDE

@@ -46,6 +46,12 @@ def reach(values: Vector) -> list[list[float]]:
     return [[float(up), float(down)] for up, down in 2.0 ** (steps / 2.0)]
 
 
+SHORT, LED_AWAY = 1e-3, 5e-3
+"""Weighed: a Newton step that should leave a hundredth of itself at most, and where errors may lead that one."""
+FALLEN = 0.25  # one that leaves more than a quarter did not
+WHOLE = 0.1  # part of a step left out at most: half of one (`FIRST_STEP`) leaves the other half
+
+
 @dataclass(frozen=True, slots=True)
 class Tails:
     """How far the tails reach.
@@ -68,6 +74,22 @@ class Tails:
     def weighed(self, move: Vector) -> float:
         """Return the largest change of a coefficient; up to twice that where the tail reaches further than an ordinary one."""
         return float(np.max(np.abs(move) * np.minimum(np.maximum(self.up, self.down) / ORDINARY, 2.0)))
+
+    def at_floor(self, before: Vector, taken: Vector, after: Vector) -> bool:
+        """Return whether a short Newton step led hardly nearer: what is left are the arithmetic's own errors, as Newton's method squares others.
+
+        Parameters
+        ----------
+        before, taken, after : ndarray of float, (columns,)
+            The Newton step from a point, what was taken of it, and the Newton step from there.
+
+        Notes
+        -----
+        On a monotone likelihood steps are as long as one over the farthest value, no shorter than `SHORT`.
+        """
+        lengths = self.weighed(before), self.weighed(after)
+        whole = self.weighed(taken - before) < WHOLE * lengths[0]
+        return whole and lengths[0] < SHORT and FALLEN * lengths[0] < lengths[1] < LED_AWAY
 
     def reached(self, move: Vector) -> float:
         """Return the largest change of a coefficient, times the square of how far its tail reaches beyond an ordinary one: so fast may errors change."""

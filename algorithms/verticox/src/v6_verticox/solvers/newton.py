@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from ..cox.line_integral import MOST_NODES, Path, fractions, nodes_for
 from ..cox.tails import CROWD, ORDINARY, check_runaway
 from ..rounds.points import Beside, Gradient, Surface
 from ..shares.reciprocals import reciprocal_plan
+from .solution import Fit
 
 Vector = npt.NDArray[np.float64]
 
@@ -68,21 +68,6 @@ TOO_SKEWED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """The solution, in the scale of the parties' columns; the log partial likelihood gained from zero, and the error of that.
-
-    `residual`: mean relative error of the reciprocals at the end, without sign.
-    """
-
-    coefficients: Vector
-    information: Vector
-    gain: float
-    gain_error: float
-    residual: float
-    steps: int
-
-
 async def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: int, likelihood: bool = False) -> Fit:
     """Maximise the penalised log partial likelihood by Newton's method.
 
@@ -108,7 +93,8 @@ async def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: in
     await search.begin()
     while True:
         move = await search.advance()
-        final = surface.tails.weighed(move) < math.sqrt(tolerance) / 10.0 and not search.asks_again()
+        near = search.floor > 0.0 or surface.tails.weighed(move) < math.sqrt(tolerance) / 10.0
+        final = near and not search.asks_again()
         await search.measure(final)
         if final:
             move = search.newton_step(search.here)
@@ -122,7 +108,7 @@ class _Search:
         self.surface, self.ridge, self.max_steps, self.likelihood = surface, ridge, max_steps, likelihood
         self.sources: list[tuple[int, Vector, float]] = [(0, np.zeros(len(ridge)), 0.0)]
         self.path, self.step, self.lag, self.tail, self.crowd = Path(), 0, 0.0, SHORT_TAIL, CROWD
-        self.wide = False
+        self.wide, self.floor, self.farther = False, 0.0, False
         self.information: Vector = np.zeros((len(ridge), len(ridge)))
 
     async def begin(self) -> None:
@@ -146,9 +132,18 @@ class _Search:
     def solution(self, move: Vector) -> Fit:
         """Return the solution: the last Newton step from here, with the curvature that it leads to."""
         gain, error = self.path.gain()
+        move = move * (not self.farther)  # a step that errors made longer leads away
         gain += float(self.here.gradient @ move - move @ self.information @ move / 2.0)
         residual = abs(self.here.residual) / self.surface.events
-        return Fit(self.here.coefficients + move, self.path.information_after(move), gain, error, residual, self.step)
+        return Fit(
+            self.here.coefficients + move,
+            self.path.information_after(move),
+            gain,
+            error,
+            residual,
+            self.step,
+            self.floor,
+        )
 
     def asks_again(self) -> bool:
         """Return whether the slopes beside were lost and there are rounds to ask for them again, once, from wide intervals."""
@@ -172,9 +167,10 @@ class _Search:
             if there is None:  # some records change more than thought: wider intervals, then shorter steps
                 self.crowd *= MORE_CROWDED
                 self.tail *= LONGER_TAIL
-            elif self._overshot(there):
+            elif self._overshot(there) and not self._reach_floor(there):
                 longest = share * self._turn(there)
             else:
+                self._reach_floor(there)
                 self._arrive(there)
                 return self.newton_step(there)
         raise ConvergenceError(TOO_SKEWED)
@@ -230,6 +226,14 @@ class _Search:
         """Return whether a point is further from the end than the one before it."""
         before, after = self.newton_step(self.here), self.newton_step(there)
         return self._spread(after) > OVERSHOT * self._spread(before) + SETTLED
+
+    def _reach_floor(self, there: Gradient) -> bool:
+        """Return, and note, whether no step leads nearer any more because of the arithmetic's own errors."""
+        before, after = self.newton_step(self.here), self.newton_step(there)
+        reached = self.surface.tails.at_floor(before, there.coefficients - self.here.coefficients, after)
+        self.farther = reached and self._spread(after) > self._spread(before)
+        self.floor = float(np.max(np.abs(after))) if reached else self.floor
+        return reached
 
     def _turn(self, there: Gradient) -> float:
         """Return the part of a step that went too far where its slope vanishes, if it falls evenly."""
