@@ -1,5 +1,6 @@
 """Heavy tails and rare indicators: mostly within 80 rounds at 1e-6, and what cannot be fitted is named."""
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -142,16 +143,15 @@ def test_a_fit_ends_where_the_arithmetic_leads_no_nearer(monkeypatch):
     assert np.max(np.abs(found.coefficients - expected.coefficients)) <= 4e-4
     assert fitted(0.0).floor == 0.0
     monkeypatch.setattr(Tails, "at_floor", lambda tails, *steps: False)
-    try:
+    with contextlib.suppress(ConvergenceError):  # steps run out, or the errors happen to be small once
         assert fitted(1e-4).steps > found.steps + 2
-    except ConvergenceError:
-        pass
 
 
 def test_a_short_step_that_leads_no_nearer_is_at_the_floor():
     tails = Tails.of([[ORDINARY, ORDINARY], [32.0, ORDINARY]])
     step, long = np.array([1e-4, 0.0]), np.array([0.0, 0.1])
-    assert tails.at_floor(step, step, 0.5 * step) and tails.at_floor(step, step, 9.0 * step)
+    assert tails.at_floor(step, step, 0.5 * step)
+    assert tails.at_floor(step, step, 9.0 * step)
     assert not tails.at_floor(step, step, 0.2 * step)  # Newton's method squares what is left
     assert not tails.at_floor(step, 0.5 * step, 0.5 * step)  # half a step leaves the other half
     assert not tails.at_floor(long, long, 0.9 * long)  # a monotone likelihood
