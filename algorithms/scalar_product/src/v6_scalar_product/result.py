@@ -107,8 +107,7 @@ def multiplied(
             f"columns: the product is only sure to within {error:.1g}, as {len(precisions)} stations leave {precisions[0][1]} bits for a value; "
             "multiply columns of fewer stations, or transform columns of which a few values are far larger than the others (by their log or rank)"
         )
-    told = {"largest_error": error, "factors": len(precisions)}
-    return _result(federation, answer, {}, statement, told)
+    return _result(federation, answer, {}, statement, {"largest_error": error, "factors": len(precisions)})
 
 
 def _result(

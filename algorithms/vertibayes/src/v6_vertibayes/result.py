@@ -165,8 +165,8 @@ def of_unseen(learned: Learned, source: Source, minimum: float) -> list[str]:
     unseen = []
     for node, table in learned.structure.counts.items():
         family = [*learned.structure.parents[node], node]
-        known = tuple(slice(len(learned.network.states[name])) for name in family)
-        if len(family) > 1 and np.asarray(table)[known].sum() < max(minimum, 1.0):
+        observed = tuple(slice(len(learned.network.states[name])) for name in family)
+        if len(family) > 1 and np.asarray(table)[observed].sum() < max(minimum, 1.0):
             unseen.append(f"{node} ({', '.join(family[:-1])})")
     if not unseen:
         return []

@@ -185,9 +185,9 @@ def _independent(table: Array) -> Array:
     """Return the product of the columns' distributions, each of the records that have it; of a column that none has, the uniform one."""
     product = np.ones(())
     for axis in range(table.ndim):
-        known = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))[:-1]
+        counts = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))[:-1]
         product = np.multiply.outer(
-            product, known / known.sum() if known.any() else np.full(len(known), 1 / len(known))
+            product, counts / counts.sum() if counts.any() else np.full(len(counts), 1 / len(counts))
         )
     return np.asarray(product)
 

@@ -80,10 +80,10 @@ class Stage(Message):
 
     def _is_at_a_point(self) -> bool:
         """Return whether it is of a step that a fit may take, or of a point beside one and for its slope."""
-        beside, place = divmod(self.step, BESIDE)
+        beside, offset = divmod(self.step, BESIDE)
         if not beside:
             return 0 <= self.step <= MOST_SEEN
-        return self.kind in BESIDE_STAGES and beside <= MOST_SEEN + 1 and place < MOST_BESIDE
+        return self.kind in BESIDE_STAGES and beside <= MOST_SEEN + 1 and offset < MOST_BESIDE
 
     @property
     def label(self) -> str:

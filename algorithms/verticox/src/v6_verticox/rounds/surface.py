@@ -207,8 +207,8 @@ class FederatedSurface:
         revealed = await self._stages.run([stages[0]], corrections=dealt[self.plan.helper].dealt)
         for stage in stages[1:]:
             if stage.kind == KIND:
-                told = await self._stages.grouped(stage, dealt[self.plan.helper].sealed)
-                await self._stages.run([stage], told, sorter=grouper(self.plan))
+                sorted_by = await self._stages.grouped(stage, dealt[self.plan.helper].sealed)
+                await self._stages.run([stage], sorted_by, sorter=grouper(self.plan))
             else:
                 revealed = await self._stages.run([stage])
         return np.asarray(revealed[SQUARES])

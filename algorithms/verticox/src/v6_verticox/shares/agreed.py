@@ -52,8 +52,8 @@ def most_points(plan: Plan) -> int:
     At each point central learns of every column one number of the gradient and as many of the information matrix as there are columns. Who knows the
     risks there (a central at the outcome holder that leaves the others' coefficients zero) has so many equations for the column's values.
     """
-    told = sum(plan.widths) + width_of(plan.products) + 1
-    return min(MOST_POINTS, max(FEW_POINTS, plan.records // told - 1))
+    equations = sum(plan.widths) + width_of(plan.products) + 1
+    return min(MOST_POINTS, max(FEW_POINTS, plan.records // equations - 1))
 
 
 def taker(plan: Plan, aggregator: int) -> int:

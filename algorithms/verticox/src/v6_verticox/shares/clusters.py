@@ -110,25 +110,25 @@ def arranged(codes: npt.NDArray[np.int_], sizes: list[int]) -> Integers:
     return result
 
 
-def published(key: bytes, stage: Stage, residuals: Wide, arrangement: Integers, told: Wide) -> dict[Name, Wide]:
+def published(key: bytes, stage: Stage, residuals: Wide, arrangement: Integers, sorting: Wide) -> dict[Name, Wide]:
     """Return what the grouper publishes: residuals sorted by cluster under a mask that nobody knows, and tau.
 
-    The `residuals` are masked, in the common order; `arrangement` is which of them is at each place, `told` the dealer's `delta`.
+    The `residuals` are masked, in the common order; `arrangement` is which of them is at each place, `sorting` the dealer's `delta`.
     """
     back = np.argsort(dealt_order(key, stage, len(arrangement)), kind="stable")
     tau = back[arrangement]
     numbers = np.stack([tau.astype(np.uint64), np.zeros(len(tau), dtype=np.uint64)], axis=1)
-    values = _filled(residuals, len(arrangement))[arrangement] + told[tau]
+    values = _filled(residuals, len(arrangement))[arrangement] + sorting[tau]
     return {sorted_name(stage): values, order_name(stage): Wide.from_words(numbers)}
 
 
-def sums(engine: Engine, layout: Layout, stage: Stage, told: Mapping[Name, Wide]) -> Share:
+def sums(engine: Engine, layout: Layout, stage: Stage, opened: Mapping[Name, Wide]) -> Share:
     """Return the residuals' sums by cluster, (clusters, features), of what the grouper published; at the dealer, the shape."""
     sizes, shape = blocks(layout.records, layout.clusters), (layout.clusters, layout.features)
     if isinstance(engine, Dealer):
         return Share(Wide.zeros(shape), shape, FEATURE_BITS)
-    mask, public = engine.random(sorted_name(stage), (sum(sizes), layout.features)), told[sorted_name(stage)]
-    tau = as_places(told[order_name(stage)].low, sum(sizes))
+    mask, public = engine.random(sorted_name(stage), (sum(sizes), layout.features)), opened[sorted_name(stage)]
+    tau = as_places(opened[order_name(stage)].low, sum(sizes))
     if public.shape != mask.shape or len(tau) != sum(sizes):
         raise ValueError("residuals by cluster have another shape than they must")
     share = engine.lifted(Wire(public, mask[tau], FEATURE_BITS))

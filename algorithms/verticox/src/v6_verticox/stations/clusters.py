@@ -89,10 +89,10 @@ def dealt_to_grouper(station: Station, plan: Plan, stage: Stage) -> Sealed:
     """Return what the dealer tells the grouper for sorting the residuals that a stage sums; it was dealt before."""
     keys, member = dealer_keys(station, plan), grouper(plan)
     mask = KeptWires(station)[residuals_of(stage)].mask
-    told = delta(
+    sorting = delta(
         Dealer(keys), layout(plan), stage, mask, keys[-1], keys[plan.holders.index(member)], member != plan.holders[-1]
     )
-    return station.seal(member, pack({ALONE: told}), _topic(stage))
+    return station.seal(member, pack({ALONE: sorting}), _topic(stage))
 
 
 @partial
@@ -115,8 +115,8 @@ def partial_group(station: Station, request: GroupRequest) -> GroupReply:
             return GroupReply(station.seal(member, pack({ALONE: masked}), _topic(stage)), None)
     else:
         residuals = _unsealed(holder, holder.plan.holders[-1], request.residuals, stage)
-    told = _unsealed(holder, holder.plan.helper, request.dealt, stage)
-    return GroupReply(None, _published(holder, stage, residuals, told))
+    sorting = _unsealed(holder, holder.plan.helper, request.dealt, stage)
+    return GroupReply(None, _published(holder, stage, residuals, sorting))
 
 
 def _topic(stage: Stage) -> str:
@@ -154,15 +154,15 @@ def check_same(holder: ShareHolder, stage: Stage, public: Wide | None) -> None:
     holder.once(f"grouping|{stage.label}", {ALONE: public})
 
 
-def _published(holder: ShareHolder, stage: Stage, residuals: Wide, told: Wide) -> Broadcast:
+def _published(holder: ShareHolder, stage: Stage, residuals: Wide, sorting: Wide) -> Broadcast:
     shapes, codes = layout(holder.plan), holder.station.kept(KEPT)["codes"]
     count = int(codes.max()) + 1
     if len(codes) != shapes.records or count != shapes.clusters or count < CLUSTERS_PER_COLUMN * shapes.features:
         raise MessageError("this station has other clusters than the plan says; start the job again")
     arrangement = arranged(codes, blocks(shapes.records, shapes.clusters))
-    if residuals.shape != (shapes.records, shapes.features) or told.shape != (len(arrangement), shapes.features):
+    if residuals.shape != (shapes.records, shapes.features) or sorting.shape != (len(arrangement), shapes.features):
         raise MessageError("a payload of the protocol is damaged; the job stops")
-    arrays = published(holder.key, stage, residuals, arrangement, told)
+    arrays = published(holder.key, stage, residuals, arrangement, sorting)
     holder.once(f"grouped|{stage.label}", arrays)
     return holder.seal_all(arrays, _topic(stage))
 

@@ -81,5 +81,5 @@ def _print(entries: list[Any], total: dict[str, float], days: float | None) -> N
 def _what(debit: dict[str, Any]) -> str:
     """Return what a debit was for and in which round, in words that fold well in a narrow column."""
     number, _, function = debit["round"].partition(":")
-    told = " ".join(filter(None, (number, function.removeprefix("partial_").replace("_", " "))))
-    return f"{debit['note']} (round {told})" if debit["note"] else f"round {told}"
+    words = " ".join(filter(None, (number, function.removeprefix("partial_").replace("_", " "))))
+    return f"{debit['note']} (round {words})" if debit["note"] else f"round {words}"

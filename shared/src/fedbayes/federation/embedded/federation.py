@@ -94,8 +94,8 @@ class EmbeddedFederation:
     def __repr__(self) -> str:
         """Return who takes part, and whether it still runs tasks."""
         helpers = [name for name in self._ids if name not in self._tables]
-        told = [f"parties: {', '.join(self._tables)}", *([f"helpers: {', '.join(helpers)}"] if helpers else [])]
-        return f"EmbeddedFederation({'; '.join([*told, *(['closed'] if self._closed else [])])})"
+        parts = [f"parties: {', '.join(self._tables)}", *([f"helpers: {', '.join(helpers)}"] if helpers else [])]
+        return f"EmbeddedFederation({'; '.join([*parts, *(['closed'] if self._closed else [])])})"
 
     def __enter__(self) -> EmbeddedFederation:
         return self

@@ -259,9 +259,9 @@ class TablesRequest(Message):
     def __post_init__(self) -> None:
         if not self.tables or any(not 1 <= len(table) <= 8 for table in self.tables):
             raise ValueError("a batch holds one or more tables over one to eight factors")
-        sizes = self._sizes
+        sizes, rows = self._sizes, max(self.delivery.rows, 1)
         largest = max((size for size, table in zip(sizes, self.tables, strict=True) if len(table) > 2), default=0)
-        if sum(sizes) > MOST_CELLS or largest * max(self.delivery.rows, 1) * 8 > MOST_FACTOR_BYTES:
+        if sum(sizes) > MOST_CELLS or largest * rows * 8 > MOST_FACTOR_BYTES:
             raise ValueError("the tables of a batch are too large")
         if self.bits not in RINGS or not 0.0 < self.honest_fraction <= 1.0:
             raise ValueError("the ring or the honest fraction is malformed")
@@ -287,8 +287,7 @@ class TablesRequest(Message):
 
     @property
     def _sizes(self) -> list[int]:
-        states = self._joined({info.name: [info.states] for info in self.delivery.factors})
-        return [math.prod(table) for table in states]
+        return list(map(math.prod, self._joined({info.name: [info.states] for info in self.delivery.factors})))
 
     def _joined(self, parts: dict[str, list[Any]]) -> list[list[Any]]:
         return [[part for name in table for part in parts.get(name, [])] for table in self.tables]
