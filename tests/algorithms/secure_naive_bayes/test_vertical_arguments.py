@@ -242,6 +242,7 @@ def test_a_station_that_is_asked_alone_tells_no_table(release, epsilon):
         policy=Policy(),
         require_private=lambda private: None,
         require_predictions=lambda: None,
+        check_columns=lambda names: None,
     )
     columns = Columns("kind", ["shape"], {name: DOMAIN[name] for name in ("shape", "kind")})
     request = TablesRequest(columns, {}, epsilon, True, release, "fresh", 2 * epsilon)

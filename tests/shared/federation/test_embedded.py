@@ -268,7 +268,7 @@ def test_a_column_that_is_there_twice_is_refused_and_slips_past_no_limit(files):
     """pandas would name the second one y.1, which no list of denied columns holds."""
     for party in files.values():
         party["default"].write_text(party["default"].read_text().replace("x,y", "y,y", 1))
-    refusal = pytest.raises(errors.DataProblem, match="column 'y' is twice in this station's table")
+    refusal = pytest.raises(errors.DataProblem, match="column 'y' is twice in its table")
     with EmbeddedFederation(files, policies={"*": {"denied_columns": ["y"]}}) as federation, refusal:
         federation.run("toy", "run_sum", {"column": "y.1"})
 
