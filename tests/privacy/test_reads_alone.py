@@ -220,6 +220,25 @@ def test_a_row_that_is_written_wrongly_refuses_nothing(
     assert texts == [list(line.decode().split(","))[:2] for line in rows]
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_separators_at_the_ends_of_lines_lose_no_row(
+    large: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As some programs write each line: all rows were missing, and a private answer noise alone."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"sex,dx,name\nf,1,x,\nm,0,y,,\nf,0,z,w\n")
+    if large:
+        monkeypatch.setattr(files, "LARGE_BYTES", -1)
+    for name, value in {"DATABASE_URI": str(path), "DATABASE_TYPE": "csv"}.items():
+        monkeypatch.setenv(f"DEFAULT_{name}", value)
+    monkeypatch.setenv("USER_REQUESTED_DATABASE_LABELS", "default")
+    domain = {"sex": {"categories": ["f", "m"]}, "dx": {"categories": [0, 1]}}
+    read = Source(None, {}, alone=True).frame(domain, (), ["sex", "dx"])
+    assert [canonical_text(cell) for cell in read["sex"][:2]] == ["f", "m"]
+    assert [canonical_text(cell) for cell in read["dx"][:2]] == ["1", "0"]
+    assert read.iloc[2].isna().all()
+
+
 @pytest.mark.parametrize("broken", ["a name in another encoding", "a field too many"])
 def test_control_exact_tasks_say_what_is_wrong_with_a_file(
     broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -90,9 +90,9 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     if asked.reveal == "aggregates":
         checked = checked_model(model)
         return judge_blindly(federation, checked, curves_of(checked), asked)
-    warn_of_end(federation, checked_model(model), points)
     if asked.folds is not None:
         return cross_validate(federation, model, asked.folds, points, groups, asked)
+    warn_of_end(federation, checked_model(model), points)
     warn_of_cases(federation, checked_model(model))
     values = _assessed(federation, model, "evaluate", points, groups, asked)
     reveals = {"label_holder": SEES, "central": "the metrics", "researcher": "the metrics", **JOINED}

@@ -57,8 +57,9 @@ def read_file(
         written = of_file(path) if dialect is None else dialect
         reading = replace(reading, comma=written.comma)
         names = column_names(path, written) if columns is None else list(columns)
-        if reading.alone and (long := long_rows(path, written.separator)):
-            return settled(_texts(path, names, written.separator, long), reading, convert=True)
+        if reading.alone and long_rows(path, written.separator):
+            lost = long_rows(path, written.separator, filled=True)
+            return settled(_texts(path, names, written.separator, lost), reading, convert=True)
         if path.stat().st_size > LARGE_BYTES and names:
             return read_large_csv(path, names, reading, dialect=written)
         frame = _csv(path, names, reading, written.separator)
@@ -103,15 +104,15 @@ def _csv(path: Path, names: Sequence[str], reading: Reading, separator: str) -> 
     return frame
 
 
-def _texts(path: Path, names: Sequence[str], separator: str, long: Sequence[int]) -> Any:
-    """Return columns as texts, of which the rows with too many fields hold nothing: which field is of which column nobody knows."""
+def _texts(path: Path, names: Sequence[str], separator: str, lost: Sequence[int]) -> Any:
+    """Return columns as texts, of which the rows `lost`, with too many fields, hold nothing: which field is of which column nobody knows."""
     import pandas
 
     options = {**OPTIONS, **REPLACING, "index_col": False}
     frame = pandas.read_csv(path, usecols=list(names), dtype=str, sep=separator, **options)[list(names)].astype(object)
-    if long[-1] >= len(frame):
+    if lost and lost[-1] >= len(frame):
         raise DataProblem(TOO_MANY_FIELDS)
-    frame.iloc[list(long)] = None
+    frame.iloc[list(lost)] = None
     return frame
 
 

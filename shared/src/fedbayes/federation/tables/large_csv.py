@@ -73,14 +73,17 @@ def check_fields(path: Path, separator: str = ",") -> None:
         raise DataProblem(TOO_MANY_FIELDS)
 
 
-def long_rows(path: Path, separator: str) -> list[int]:
-    """Return the numbers, from 0, of the rows of a CSV file that have more fields than its header; lines with nothing but blanks are none, as pandas has it."""
+def long_rows(path: Path, separator: str, filled: bool = False) -> list[int]:
+    """Return the numbers, from 0, of the rows of a CSV file that have more fields than its header; lines with nothing but blanks are none, as pandas has it.
+
+    With `filled` only those of which a further field holds something: after separators at a line's end every field still is of its column.
+    """
     fields = len(next(lines(path, separator), []))
     if not _may_exceed(path, fields, ord(separator)):
         return []
     # Quotation marks inside of a field can mislead the count, so what it suspects is read as it should be.
     rows = (row for row in lines(path, separator) if len(row) > 1 or row[0].strip())
-    return [number - 1 for number, row in enumerate(rows) if len(row) > fields]
+    return [number - 1 for number, row in enumerate(rows) if (any(row[fields:]) if filled else len(row) > fields)]
 
 
 def _may_exceed(path: Path, fields: int, mark: int) -> bool:
