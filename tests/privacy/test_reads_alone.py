@@ -39,7 +39,7 @@ STUDY: dict[str, Any] = {
 }
 """Two columns are made of one that the dictionary does not know; and nothing knows of `second`, which is `code` once more."""
 UNKNOWN = ("time", "event")
-"""Columns of which tasks say no more than that they are the outcome."""
+"""Columns of which tasks say no more than that they are the outcome; what is described has to be known."""
 SCORED: dict[str, Any] = {"label": "code", "features": ["sex", "age"]}
 QUESTIONS = [
     *REFUSED,
@@ -97,7 +97,8 @@ def read_by(question: Question, content: Sequence[Table | None]) -> dict[int, li
     case = made_private(plain(question), 1.0, 1e-6)
     files = {entry["name"]: csv(table) for entry, table in zip(case.organizations, content, strict=True)}
     results: list[Any] = []
-    study = {"columns": {name: entry for name, entry in STUDY.items() if name not in UNKNOWN}}
+    described = any(function == "describe" for function, _ in case.steps)
+    study = {"columns": {name: entry for name, entry in STUDY.items() if described or name not in UNKNOWN}}
     with InProcess(f"v6_{case.algorithm}", files, {}, case.central) as platform, reading() as found:
         for function, arguments in case.steps:
             given = {name: filled(value, results) for name, value in arguments.items()}
