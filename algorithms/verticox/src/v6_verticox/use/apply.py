@@ -91,6 +91,8 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         checked = checked_model(model)
         return judge_blindly(federation, checked, curves_of(checked), asked)
     if asked.folds is not None:
+        if "baseline" in model:  # of a specification there is none
+            warn_of_end(federation, model, points)
         return cross_validate(federation, model, asked.folds, points, groups, asked)
     warn_of_end(federation, checked_model(model), points)
     warn_of_cases(federation, checked_model(model))
