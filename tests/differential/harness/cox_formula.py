@@ -103,7 +103,7 @@ def design(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]])
             table[short] = [float(number(cell) or 0.0) for cell in cells]
             bounds = f"lower_bound={match[3]}, upper_bound={match[4]}"
             written[name] = f"bs({short}, df=3, {bounds})" if match[1] == "bs" else short
-            plain = name if re.fullmatch(r"[A-Za-z_]\w*", name) else f"`{name}`"
+            plain = name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else f"`{name}`"
             label = f"bs({plain}, df=3)" if match[1] == "bs" else name
             levels[written[name]] = (label, [])
     formula = " + ".join(":".join(written[name] for name in term) for term in _terms(arguments))
