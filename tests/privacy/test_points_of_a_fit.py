@@ -57,6 +57,8 @@ def test_points_beside_a_step_are_told_a_slope_alone(plan: Plan) -> None:
     assert not refused(Stage, "slope", beside(1, 0))
     for kind in WHOLE:
         assert refused(Stage, kind, beside(1, 0))
+    for step in (-1, -95, -195):  # divided with remainder these are points beside some step below zero
+        assert refused(Stage, "slope", step)
     assert not refused(EnterRequest, plan, 1, [], [], True, {beside(1, 0): []})
     assert refused(EnterRequest, plan, 1, [], [], True, {beside(2, 0): []}), "beside another step"
     assert refused(EnterRequest, plan, 1, [], [], True, {2: []}), "another step"

@@ -171,6 +171,7 @@ def test_other_steps_of_preprocessing_are_refused(tmp_path: Path, monkeypatch: p
         {"function": "impute", "parameters": {"column": "n"}},
         {"function": "filter_range", "parameters": {"column": "n", "min_": [1]}},
         {"function": "filter_range", "parameters": {"column": "n", "quantile": 1}},
+        {"function": "filter_range", "parameters": {"min_": 1}},
     ):
         monkeypatch.setenv("DEFAULT_PREPROCESSING", json.dumps([step]))
         with pytest.raises(PolicyError, match="preprocessing"):

@@ -7,10 +7,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..bayes.encoding import is_number
 from .errors import PolicyError
 
 ADDRESSED = ("sql", "omop")  # kinds of databases that may be at an address instead of in a file
 RECORD = "FEDBAYES_RECORD"
+FILTER = "filter_range"
+"""The one step of preprocessing that vantage6 4.15 has."""
+LIMITS, INCLUDED = ("min_", "max_"), ("include_min", "include_max")
+"""Its parameters beside the column."""
 
 
 def requested_label() -> str | None:
@@ -34,21 +39,22 @@ def preprocessing() -> list[dict[str, Any]]:
     Raises
     ------
     PolicyError
-        If they cannot be read.
+        If they cannot be read, or are another than `filter_range` of a column, by numbers or texts.
     """
     label = (requested_label() or "").upper()
     try:
         steps = json.loads(os.environ.get(f"{label}_PREPROCESSING") or "[]")
-        if all(isinstance(step["parameters"].get("column", ""), str) for step in steps):
+        if all(step["function"] == FILTER and _are_parameters(step["parameters"]) for step in steps):
             return list(steps)
     except (ValueError, TypeError, KeyError, AttributeError):
         pass
-    raise unreadable_preprocessing()
+    raise PolicyError("the task's preprocessing cannot be read; leave it out")
 
 
-def unreadable_preprocessing() -> PolicyError:
-    """Return the error of steps that are none."""
-    return PolicyError("the task's preprocessing cannot be read; leave it out")
+def _are_parameters(asked: dict[str, Any]) -> bool:
+    limits = [asked[name] for name in LIMITS if asked.get(name) is not None]
+    known = isinstance(asked["column"], str) and set(asked) <= {"column", *LIMITS, *INCLUDED}
+    return known and all(isinstance(limit, str) or is_number(limit) for limit in limits)
 
 
 def plain_file(kind: str) -> Path | None:

@@ -81,9 +81,8 @@ class Stage(Message):
     def _is_at_a_point(self) -> bool:
         """Return whether it is of a step that a fit may take, or of a point beside one and for its slope."""
         beside, offset = divmod(self.step, BESIDE)
-        if not beside:
-            return 0 <= self.step <= MOST_SEEN
-        return self.kind in BESIDE_STAGES and beside <= MOST_SEEN + 1 and offset < MOST_BESIDE
+        at_a_step = beside == 0
+        return at_a_step or (self.kind in BESIDE_STAGES and 0 < beside <= MOST_SEEN + 1 and offset < MOST_BESIDE)
 
     @property
     def label(self) -> str:

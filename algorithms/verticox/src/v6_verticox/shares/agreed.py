@@ -22,7 +22,7 @@ from .products import SLANT, column_inputs, point_inputs
 CHECK = "check"
 """The name of the sum of zeros that is revealed beside the others."""
 FEW_POINTS = 10
-"""As many a fit may always take."""
+"""As many a fit may always take, also where records are few for its columns."""
 
 
 def layout(plan: Plan) -> Layout:
@@ -47,7 +47,7 @@ def layout(plan: Plan) -> Layout:
 
 
 def most_points(plan: Plan) -> int:
-    """Return at how many points after zero a job may evaluate the likelihood: few enough that what is told of a column does not determine it.
+    """Return at how many points after zero a job may evaluate the likelihood: few enough that what is told of a column does not determine it, but ten always.
 
     At each point central learns of every column one number of the gradient and as many of the information matrix as there are columns. Who knows the
     risks there (a central at the outcome holder that leaves the others' coefficients zero) has so many equations for the column's values.

@@ -167,10 +167,9 @@ class _Search:
             if there is None:  # some records change more than thought: wider intervals, then shorter steps
                 self.crowd *= MORE_CROWDED
                 self.tail *= LONGER_TAIL
-            elif self._overshot(there) and not self._reach_floor(there):
+            elif not self._reach_floor(there) and self._overshot(there):
                 longest = share * self._turn(there)
             else:
-                self._reach_floor(there)
                 self._arrive(there)
                 return self.newton_step(there)
         raise ConvergenceError(TOO_SKEWED)

@@ -94,8 +94,9 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         if "baseline" in model:  # of a specification there is none
             warn_of_end(federation, model, points)
         return cross_validate(federation, model, asked.folds, points, groups, asked)
-    warn_of_end(federation, checked_model(model), points)
-    warn_of_cases(federation, checked_model(model))
+    checked = checked_model(model)
+    warn_of_end(federation, checked, points)
+    warn_of_cases(federation, checked)
     values = _assessed(federation, model, "evaluate", points, groups, asked)
     reveals = {"label_holder": SEES, "central": "the metrics", "researcher": "the metrics", **JOINED}
     return federation.result(

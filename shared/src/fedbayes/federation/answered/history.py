@@ -240,7 +240,8 @@ class History:
         address = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")
         if address and os.path.exists(address):
             address = os.path.realpath(address)
-        return sources.name_of(self._folder or Path(), address, self._policy.cohort)
+        assert self._folder is not None  # only there are records opened
+        return sources.name_of(self._folder, address, self._policy.cohort)
 
     def _note_readings(self, read: Mapping[str, str]) -> None:
         self._memory.note(READ, sorted(read.items()))

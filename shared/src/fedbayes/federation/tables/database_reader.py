@@ -21,9 +21,6 @@ from .files import KINDS, NO_TEXT, read_file, settled
 if TYPE_CHECKING:
     from .databases import Database
 
-FILTER = "filter_range"
-"""The one step of preprocessing that vantage6 4.15 has."""
-PARAMETERS = {"column", "min_", "max_", "include_min", "include_max"}
 KNOWN = ", ".join([*KINDS.values(), *node_databases.ADDRESSED])
 
 
@@ -71,14 +68,14 @@ def read_database(
     DataProblem
         If the node's database is of a kind that tasks cannot read.
     PolicyError
-        If the task's preprocessing is another than vantage6's filter.
+        If the task's preprocessing is another than vantage6's filter, or by what is neither number nor text.
     """
     label = (node_databases.requested_label() or "").upper()
     kind = node_databases.database_kind(label)
     if kind not in KINDS.values() and database is None:
         raise DataProblem(f"tasks cannot read a database of this kind; ask the node administrator for one of: {KNOWN}")
     steps = node_databases.preprocessing()
-    filtered = tuple(str(step.get("parameters", {}).get("column")) for step in steps)
+    filtered = tuple(step["parameters"]["column"] for step in steps)
     typed = reading if reading.alone else replace(reading, typed=filtered)
     if database is not None:
         frame = settled(database.frame(columns), typed)
@@ -95,9 +92,7 @@ def _filtered(frame: Any, steps: Sequence[Mapping[str, Any]]) -> Any:
     """
     for step in steps:
         asked = step["parameters"]
-        if step.get("function") != FILTER or not set(asked) <= PARAMETERS:
-            raise node_databases.unreadable_preprocessing()
-        for bound, included, sign in (("min_", "include_min", 1), ("max_", "include_max", -1)):
+        for bound, included, sign in zip(node_databases.LIMITS, node_databases.INCLUDED, (1, -1), strict=True):
             if asked.get(bound) is not None:
                 order = sign * _order(frame[asked["column"]], asked[bound])
                 frame = frame[order >= 0 if asked.get(included) else order > 0]
@@ -108,7 +103,5 @@ def _order(column: Any, limit: Any) -> Any:
     """Return the sign of each cell less a limit, shape (n,): of numbers, or of texts where the limit is one; NaN where a cell is missing or neither."""
     if is_number(limit):
         return np.sign(as_numbers(column) - limit)
-    if not isinstance(limit, str):
-        raise node_databases.unreadable_preprocessing()
     texts = as_texts(column)
     return np.where(texts == "", np.nan, (texts > limit).astype(np.float64) - (texts < limit))

@@ -223,9 +223,7 @@ class Source:
 
     def origins(self, columns: Sequence[str]) -> list[str]:
         """Return the columns of the table that `columns` are derived from, and those by which rows are left out."""
-        filters = [
-            step["parameters"]["column"] for step in node_databases.preprocessing() if "column" in step["parameters"]
-        ]
+        filters = [step["parameters"]["column"] for step in node_databases.preprocessing()]
         return [*(columns if self._dictionary is None else self._dictionary.sources(columns)), *filters]
 
     def texts(self, column: str) -> list[str | None]:
