@@ -89,7 +89,7 @@ def test_method_on_real_nodes(
         assert result["privacy"]["differentially_private"] is case.private
         assert case.private or result["privacy"]["reason"]
     theirs = embedded(algorithm, case.function, case.arguments, label=case.label, at=case.at)
-    assert theirs["federation"]["rounds"] == result["federation"]["rounds"]
+    assert abs(theirs["federation"]["rounds"] - result["federation"]["rounds"]) <= case.refining
     for path in case.same:
         assert_same(at_path(result, path), at_path(theirs, path), case.tolerance, path)
     seconds = [entry["seconds"] for entry in result["federation"]["per_round"]]
