@@ -241,6 +241,51 @@ def test_control_unchecked_a_pair_is_told_by_robust_errors_with_and_without_it(f
     np.testing.assert_allclose(told, np.outer(*pair) + np.outer(*pair[::-1]), atol=2e-4)
 
 
+def weighed(members: int) -> pd.DataFrame:
+    """Return records of which twenty weigh 3,600 times as much; of these so many are one family each two, of the others ten."""
+    frame, order = table(), np.r_[list(PAIR), np.setdiff1d(np.arange(ROWS), PAIR)]
+    place = np.argsort(order)
+    frame["weight"] = np.where(place < 20, 60.0, 1 / 60)
+    together = (place < members) | ((place >= 20) & (place < 30))
+    frame["family"] = [f"f{one // 2 if both else 1000 + one}" for one, both in zip(place, together, strict=True)]
+    return frame
+
+
+def test_weights_do_not_make_one_pair_all_that_clusters_add(federation, monkeypatch):
+    monkeypatch.setitem(PARTS, "c", [*PARTS["c"], "weight", "family"])
+    monkeypatch.setitem(PARTS, "b", ["id", "z"])
+    with federation(frame=weighed(2)) as running:
+        assert running.run("verticox", "fit", {**FIT, "cluster": "family"})
+        assert running.run("verticox", "fit", {**FIT, "weights": "weight", "robust": True})
+        with pytest.raises(DataProblem, match="cluster column 'family' and the weights: fewer records"):
+            running.run("verticox", "fit", {**FIT, "weights": "weight", "cluster": "family"})
+    with federation(frame=weighed(20)) as running:
+        assert running.run("verticox", "fit", {**FIT, "weights": "weight", "cluster": "family"})
+
+
+def test_weights_and_clusters_at_two_stations_are_not_taken_together(federation, monkeypatch):
+    """Neither of these can see what pair weighs most."""
+    monkeypatch.setitem(PARTS, "c", [*PARTS["c"], "weight"])
+    refused = pytest.raises(DataProblem, match="cluster column 'family' must be at the station with the outcome")
+    with federation(frame=weighed(20)) as running, refused:
+        running.run("verticox", "fit", {**FIT, "weights": "weight", "cluster": "family"})
+
+
+def test_control_unchecked_the_heavy_pair_is_told(federation, monkeypatch):
+    monkeypatch.setitem(PARTS, "c", [*PARTS["c"], "weight", "family"])
+    monkeypatch.setitem(PARTS, "b", ["id", "z"])
+    frame = weighed(2)
+    with federation(frame=frame) as running, mock.patch("v6_verticox.stations.setup.check_weighed"):
+        asked = ({"robust": True}, {"cluster": "family"})
+        task = {**FIT, "weights": "weight", "tolerance": 1e-9}
+        models = [running.run("verticox", "fit", {**task, **one})["model"] for one in asked]
+    names = [row["feature"] for row in models[0]["coefficients"]]
+    told = squares(models[1]) - squares(models[0])
+    residuals = score_residuals(frame, names, coefficients(models[0]), "time", "event", weights="weight")
+    pair = residuals[list(PAIR)]
+    np.testing.assert_allclose(told, np.outer(*pair) + np.outer(*pair[::-1]), atol=0.01 * np.abs(told).max())
+
+
 def test_a_family_that_is_read_as_another_one_is_not_told(federation):
     """Two tasks with the clusters as they are, and with one family in another: the difference is those few records'."""
     with federation() as running:

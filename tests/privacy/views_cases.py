@@ -81,6 +81,7 @@ def vertical(other: bool) -> dict[str, str]:
         "b": {"z": z, "v": number, "family": np.arange(ROWS) // 3},
         "c": {"w": w, "y": np.where(x ^ (rng.random(ROWS) < 0.2), "p", "n")},
     }
+    columns["a"] |= {"since": -np.round(rng.random(ROWS), 3), "weight": rng.choice([1.0, 2.0, 3.0], ROWS)}
     for part in columns.values():
         for values in part.values():
             values[list(SWAPPED)] = np.unique(values)[[-1, 0] if other else [0, -1]]
@@ -353,6 +354,9 @@ QUESTIONS = [
     Question("verticox", "fit", {**COX, "solver": "private_newton"}, central="c", quick=False),
     Question("verticox", "fit", COX_PRODUCT, central="c"),
     Question("verticox", "fit", {**COX, "cluster": "family"}, central="c", quick=False),
+    Question(
+        "verticox", "fit", {**COX, "robust": True, "entry": "since", "weights": "weight"}, central="c", quick=False
+    ),
     Question("verticox", "fit", {**COX, "solver": "admm", "tolerance": 1e-3}, central="c", quick=False, times=2),
     Question("verticox", "evaluate", JOINED, central="c", model=COX_FIT),
     Question("verticox", "baseline", JOINED, central="c", model=COX_FIT),

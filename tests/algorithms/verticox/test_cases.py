@@ -206,7 +206,7 @@ def test_the_definition_of_score_residuals_is_that_of_lifelines(ward: pd.DataFra
         ),
         ({"weights": "since", "entry": "since"}, ArgumentError, "must be different columns"),
         ({"entry": "age"}, ArgumentError, "'age' is named for another role"),
-        ({"split": "vertical", "robust": True, "ties": "efron"}, ArgumentError, "^robust of a vertical fit is for"),
+        ({"split": "vertical", "robust": True, "solver": "bfgs"}, ArgumentError, "^robust of a vertical fit is for"),
         ({"split": "vertical", "cluster": "family"}, ArgumentError, "^cluster and id_column must be different columns"),
     ],
 )

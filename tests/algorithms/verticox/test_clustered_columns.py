@@ -149,7 +149,6 @@ def test_ties_strata_and_products(cohort: pd.DataFrame) -> None:
         ),
         ({"cluster": "family", "missing": "complete"}, ArgumentError, "^cluster of a vertical fit is for"),
         ({"cluster": "family", "solver": "bfgs"}, ArgumentError, "^cluster of a vertical fit is for"),
-        ({"cluster": "family", "entry": "site"}, ArgumentError, "^cluster of a vertical fit is for records without"),
     ],
 )
 def test_what_is_asked_wrongly_or_singles_out_records_is_named(

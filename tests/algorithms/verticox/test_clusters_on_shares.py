@@ -33,17 +33,22 @@ STAGE, PARTIES = Stage(KIND, 3, 2), 3
 RANDOM = np.random.default_rng(2)
 
 
-def rehearsed(codes: np.ndarray, residuals: np.ndarray, blank: int, relayed: bool) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return sums by cluster, the largest first, and what roles receive: the grouper is the first party, or the outcome holder, who is the last."""
+def rehearsed(
+    codes: np.ndarray, residuals: np.ndarray, blank: int, relayed: bool, copies: int = 1
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return sums by cluster, the largest first, and what roles receive: the grouper is the first party, or the outcome holder, who is the last.
+
+    Residuals are those of so many copies of the records.
+    """
     keys = [RANDOM.bytes(32) for _ in range(PARTIES)]
-    records, features = residuals.shape
-    rows = records + blank
-    layout = Layout(rows, features, PARTIES, (rows,), PARTIES - 1, records=records, clusters=int(codes.max()) + 1)
+    records, features, rows = len(codes), residuals.shape[1], len(residuals) + blank
+    shape = {"records": records, "copies": copies, "clusters": int(codes.max()) + 1}
+    layout = Layout(rows, features, PARTIES, (rows,), PARTIES - 1, **shape)
     dealer, grouper_key = Dealer(keys), keys[0 if relayed else -1]
     mask = dealer.random("opened", (rows, features))
     filled = np.concatenate([residuals, np.full((blank, features), 1e-6)])  # rounding leaves something of blank rows
     opened = Wide.encode(filled, FEATURE_BITS)[secret_order(keys[-1], rows)] - mask
-    sent = in_common_order(keys[-1], opened, records)
+    sent = in_common_order(keys[-1], opened, layout)
     if relayed:
         sent = sent + relay_mask(keys[-1], STAGE, sent.shape)
     told = delta(dealer, layout, STAGE, mask, keys[-1], grouper_key, relayed)
@@ -64,6 +69,15 @@ def test_sums_are_those_of_the_clusters(sizes: list[int], relayed: bool) -> None
     wanted = np.array([residuals[codes == code].sum(axis=0) for code in range(len(sizes))])
     np.testing.assert_allclose(np.sort(found, axis=0), np.sort(wanted, axis=0), atol=1e-6)
     np.testing.assert_allclose(found.T @ found, wanted.T @ wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("relayed", [True, False])
+def test_a_record_has_the_sum_of_its_rows(relayed: bool) -> None:
+    codes, residuals = np.arange(30) // 2, RANDOM.normal(size=(60, 2))
+    found, received = rehearsed(codes, residuals, 5, relayed, copies=2)
+    wanted = (residuals[:30] + residuals[30:]).reshape(15, 2, 2).sum(axis=1)
+    np.testing.assert_allclose(np.sort(found, axis=0), np.sort(wanted, axis=0), atol=1e-6)
+    assert received["sent"].shape == (30, 2), "nothing of single rows is moved"
 
 
 def test_blocks_hold_any_clusters_and_follow_from_two_counts() -> None:

@@ -10,8 +10,6 @@ from lifelines import CoxPHFitter
 from lifelines.datasets import load_rossi
 from lin_wei import lin_wei
 
-from fedbayes.federation.errors import ArgumentError
-
 COLUMNS = ["fin", "age", "race", "prio"]
 SPLIT = {"a": ["fin", "age"], "b": ["race", "prio"], "c": ["week", "arrest", "wexp"]}
 TASK = {"time": "week", "event": "arrest", "id_column": "id", "features": COLUMNS}
@@ -67,19 +65,3 @@ def test_strata_and_products_over_organizations(rossi):
     frame = rossi.assign(**{"fin:prio": rossi["fin"] * rossi["prio"]})
     wanted = lin_wei(frame, list(own.index), own["coefficient"].to_numpy(), stratum=rossi["wexp"].to_numpy())
     np.testing.assert_allclose(own["standard_error"], np.sqrt(np.diag(wanted)), rtol=5e-5)
-
-
-@pytest.mark.parametrize(
-    ("more", "match"),
-    [
-        ({"cluster": "wexp", "ties": "efron"}, "cluster of a vertical fit is for"),
-        ({"cluster": "wexp", "weights": "wexp"}, "cluster of a vertical fit is for records without weights and entry"),
-        ({"robust": True, "ties": "efron"}, "robust of a vertical fit is for"),
-        ({"robust": True, "solver": "bfgs"}, "robust of a vertical fit is for"),
-        ({"robust": True, "missing": "complete"}, "robust of a vertical fit is for"),
-        ({"robust": True, "weights": "wexp"}, "without weights and entry"),
-    ],
-)
-def test_what_is_not_offered_is_refused_by_name(rossi, more, match):
-    with pytest.raises(ArgumentError, match=match):
-        fit(rossi, **more)

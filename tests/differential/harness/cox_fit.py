@@ -19,6 +19,14 @@ from .records import Refusals, is_numeric, not_aligned, number, owner_of
 from .tables import joined, population, vertical
 
 ADMM = ("tolerance", "gamma_update", "rho")
+UNLIKE = {
+    "weights": ("solver", "ties", "missing"),
+    "entry": ("solver", "ties", "missing"),
+    "robust": ("solver",),
+    "cluster": ("solver", "missing"),
+}
+"""What each of these goes with in one form only: with the default."""
+USUAL = {"solver": "private_newton", "ties": "breslow", "missing": "refuse"}
 ROUNDING = 1e-9
 
 
@@ -140,9 +148,7 @@ def fit_cases(draw: Any) -> Case:
         if draw(st.integers(0, 4)) == 4:
             arguments[name] = value
             if draw(st.integers(0, 3)):  # else what it does not go with may be there
-                arguments = {
-                    key: arguments[key] for key in arguments if key not in ("solver", "ties", "missing", *ADMM)
-                }
+                arguments = {key: arguments[key] for key in arguments if key not in (*UNLIKE[name], *ADMM)}
     return Case(ALGORITHM, "fit", place["organizations"], place["central"], [["fit", arguments]])
 
 
@@ -193,14 +199,12 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
     if arguments.get("solver") == "admm" and extra:
         refuse.append(("ArgumentError", "ADMM as published has neither penalty nor strata nor Efron's ties"))
     sandwich = arguments.get("robust") or arguments.get("cluster")
-    if sandwich and (arguments.get("weights") or arguments.get("entry")):
-        refuse.append(("ArgumentError", "robust errors go without weights and entry"))
+    for name, others in UNLIKE.items():
+        if arguments.get(name) and any(arguments.get(other, USUAL[other]) != USUAL[other] for other in others):
+            refuse.append(("ArgumentError", f"{name} goes with the defaults of {others}"))
+    if arguments.get("weights") and arguments.get("cluster") and owner_of(case, CLUSTER) != owner_of(case, TIME):
+        refuse.append(("DataProblem", "clusters and weights are at two stations"))
     if arguments.get("weights") or arguments.get("entry") or sandwich:
-        private = arguments.get("solver", "private_newton") == "private_newton"
-        if not private or arguments.get("ties") == "efron" or arguments.get("missing") == "complete":
-            refuse.append(
-                ("ArgumentError", "weights, entry and robust errors go with private_newton and Breslow's ties")
-            )
         may.append(("DataProblem", "few records weigh or enter unlike the others"))
     roles = [TIME, *([CLUSTER] if arguments.get("cluster") else [])]
     owners = {owner_of(case, name) for name in (*cox_formula.used(arguments), *roles)}
@@ -285,7 +289,9 @@ def squares(arguments: dict[str, Any], records: list[dict[str, Any]], x: Any, fi
         return None
     time, event, strata = arrays(arguments, records)
     weight, entry = cases(arguments, records)
-    residuals = cox.score_residuals(time, event, strata, x, fit.coefficients, "breslow", weight, entry)
+    residuals = cox.score_residuals(
+        time, event, strata, x, fit.coefficients, arguments.get("ties", "breslow"), weight, entry
+    )
     family = [record[CLUSTER] for record in records] if arguments.get("cluster") else range(len(records))
     sums = pd.DataFrame(residuals).groupby(np.array(family)).sum().to_numpy()
     return sums.T @ sums

@@ -28,6 +28,8 @@ UPDATES = ("standard", "published")
 MOST_ROUNDS = {"private_newton": 160, "bfgs": 30, "admm": 2000}
 RECORD_BYTES, FEATURE_BYTES, ROUND_BYTES = 2640, 790, 10_600
 """Of a private fit to a record, of each of its features, and of an organization in a round."""
+SANDWICH_ROUNDS, CLUSTER_ROUNDS, RECORD_ROUNDS = 5, 3, 2
+"""As many as `robust` adds to a vertical fit with small ties (one fewer without); to these `cluster` (one fewer where the outcome is), or else `entry`."""
 BY_ROWS, VERTICAL, EXACT = 40, unless("split", "horizontal"), unless("epsilon")
 COEFFICIENTS = ["feature", "coefficient", "hazard_ratio", "standard_error", "z", "p", "lower_95", "upper_95"]
 
@@ -194,12 +196,7 @@ class Fit(Cases, Private, Dealt):
         self.check_private(self.times, exact)
         if self.epsilon is not None and not self.by_rows and self.solver != "private_newton":
             raise ArgumentError(f"solver={self.solver!r} has no noise; leave it out, or epsilon")
-        private = self.solver == "private_newton" and self.ties == "breslow" and self.missing == "refuse"
-        cases = [name for name in ("weights", "entry", "robust", "cluster") if getattr(self, name)]
-        if cases and not self.by_rows and not private:
-            raise ArgumentError(
-                f"{cases[0]} of a vertical fit is for solver='private_newton' with ties='breslow' and missing='refuse'; choose these, or leave it out"
-            )
+        self._check_cases()
         if self.missing == "complete" and self.solver != "private_newton" and not self.by_rows:
             raise ArgumentError(
                 f"missing='complete' is for solver='private_newton': with {self.solver} a station would see which records are complete; "
@@ -227,6 +224,17 @@ class Fit(Cases, Private, Dealt):
                 "cluster and id_column must be different columns; ask with robust=true where each record is its own cluster"
             )
 
+    def _check_cases(self) -> None:
+        """Refuse a vertical fit with weights, times of entry or robust errors where there is none."""
+        wanted = {"solver": "private_newton", "ties": "breslow", "missing": "refuse"}
+        needs = {"weights": wanted, "entry": wanted, "robust": ["solver"], "cluster": ["solver", "missing"]}
+        for case, names in needs.items():
+            unlike = [f"{name}={wanted[name]!r}" for name in names if getattr(self, name) != wanted[name]]
+            if getattr(self, case) and unlike and not self.by_rows:
+                raise ArgumentError(
+                    f"{case} of a vertical fit is for {' and '.join(unlike)}; choose this, or leave {case} out"
+                )
+
     @classmethod
     def usual_rounds(cls, given: Mapping[str, Any]) -> int:
         """Return fewer for `bfgs`, whose stations see predictors, and where stations hold whole records."""
@@ -234,7 +242,9 @@ class Fit(Cases, Private, Dealt):
             return 2 + STEPS if given.get("split") == "horizontal" else 5 + 4 * STEPS
         if given.get("split") == "horizontal":
             return 12 + bool(given.get("weights")) + bool(given.get("robust") or given.get("cluster"))
-        return 25 if given.get("solver") == "bfgs" else cls.rounds_usually
+        summed = CLUSTER_ROUNDS if given.get("cluster") else RECORD_ROUNDS if given.get("entry") else 0
+        more = SANDWICH_ROUNDS + summed if given.get("robust") or given.get("cluster") else 0
+        return 25 if given.get("solver") == "bfgs" else cls.rounds_usually + more
 
     @classmethod
     def usual_bytes(cls, given: Mapping[str, Any], stations: int, rows: int) -> int | None:

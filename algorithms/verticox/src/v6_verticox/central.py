@@ -14,7 +14,7 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import ROW, CountNoise, preflight, schema_errors
 
 from . import result
-from .arguments import Fit, checked_terms
+from .arguments import CLUSTER_ROUNDS, SANDWICH_ROUNDS, Fit, checked_terms
 from .horizontal import result as horizontal_result
 from .horizontal.fitting import Sums, solve_sums
 from .horizontal.formula import Design, check_expressions, entry_of
@@ -31,8 +31,6 @@ from .solvers.consensus import solve_consensus
 from .solvers.newton import ROUNDS_BESIDE, solve
 from .solvers.solution import Fit as Solution
 
-SANDWICH_ROUNDS, CLUSTER_ROUNDS = 5, 3
-"""As many as `robust` adds, and `cluster` to these (README)."""
 SEEN = ("partial_predict", "partial_residuals")
 ADMM = ("partial_admm", "partial_auxiliary")
 SUMMING = ("partial_tally", "partial_risk", "partial_squares")
@@ -162,7 +160,7 @@ def warn_of_a_lone_predictor(federation: Federation, prepared: Prepared, options
 
 def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> dict[str, Any]:
     """Solve with nobody seeing a record-level value."""
-    kept = SANDWICH_ROUNDS * options.sandwich + CLUSTER_ROUNDS * (options.cluster is not None)
+    kept = SANDWICH_ROUNDS * options.sandwich + CLUSTER_ROUNDS * options.grouped
     surface = FederatedSurface(Alone(federation), prepared, options.limit - kept)
     scales = np.array(prepared.scales)
     solution = alone(

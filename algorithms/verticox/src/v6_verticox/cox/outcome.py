@@ -75,8 +75,10 @@ def entries(frame: Any, entry: str, times: Vector) -> Vector:
     return entry_times
 
 
-def weights(frame: Any, column: str, minimum_count: int, largest: float = LARGEST_WEIGHT) -> Vector:
-    """Return case weights, (rows,), of which none, and no value, is that of few records.
+def weights(
+    frame: Any, column: str, minimum_count: int, largest: float = LARGEST_WEIGHT, squared: bool = False
+) -> Vector:
+    """Return case weights, (rows,), of which none, and no value, is that of few records; nor, `squared`, of their squares, of which robust errors are made.
 
     Raises
     ------
@@ -90,6 +92,10 @@ def weights(frame: Any, column: str, minimum_count: int, largest: float = LARGES
         )
     values, counts = np.unique(record_weights, return_counts=True)
     apart = np.stack([record_weights, record_weights - np.median(record_weights)], axis=1)
+    if squared:
+        apart = np.concatenate(
+            [apart, np.stack([record_weights**2, record_weights**2 - np.median(record_weights) ** 2], 1)], 1
+        )
     if (len(values) == 2 and counts.min() < minimum_count) or is_narrow(apart, minimum_count):
         raise DataProblem(
             f"weights column '{column}' weighs fewer records than this node reveals unlike the others; cap the weights, or leave them out"

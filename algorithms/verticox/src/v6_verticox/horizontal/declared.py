@@ -108,14 +108,14 @@ class Cases(Split):
     robust: bool = argument(
         FLAG,
         "Whether standard errors are those of the sandwich, which holds where records depend on one another or are weighted. Of a "
-        "vertical fit without weights and entry (private_newton, ties as breslow).",
+        "vertical fit with private_newton.",
         False,
     )
     cluster: str | None = argument(
         COLUMN,
         "Column of clusters, within each of which records may depend on one another: robust errors by cluster. With split='horizontal' a "
-        "cluster's records are at one station; of a vertical fit a column of any one station, without weights and entry (private_newton, ties "
-        "as breslow).",
+        "cluster's records are at one station; of a vertical fit a column of any one station, with weights of the outcome holder "
+        "(private_newton, no gaps).",
         None,
     )
 
@@ -124,11 +124,7 @@ class Cases(Split):
         """Whether the covariance is robust."""
         return self.robust or self.cluster is not None
 
-    def check_together(self) -> None:
-        """Refuse what is for whole records."""
-        super().check_together()
-        if self.sandwich and not self.by_rows and (self.weights or self.entry):
-            asked = "cluster" if self.cluster is not None else "robust"
-            raise ArgumentError(
-                f"{asked} of a vertical fit is for records without weights and entry; leave one of them out"
-            )
+    @property
+    def grouped(self) -> bool:
+        """Whether rows of a vertical fit are summed before their products are: by cluster, or by record where each has two."""
+        return self.cluster is not None or (self.sandwich and self.entry is not None)

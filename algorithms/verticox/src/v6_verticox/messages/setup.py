@@ -61,6 +61,11 @@ class Question(Message):
     cluster: str | None = None
 
     @property
+    def flat(self) -> bool:
+        """Whether tied events are rows of their own with Breslow's risk sets, as score residuals need them; with Efron's they are rows anyway."""
+        return self.robust and self.ties == "breslow"
+
+    @property
     def copies(self) -> int:
         """How many rows a record has: with times of entry a second one that leaves the risk sets before it (`stations.truncation`)."""
         return 2 if self.entry else 1
@@ -118,7 +123,8 @@ class Described(Message):
     """The station's design columns by feature, the power of two each is divided by, its rows, how far tails reach (`tails.reach`), and of text
     features the category that is left out. With missing="complete" the share of its records that have no gap, rounded up to eighths; else 1.
     Of a formula also which of its columns are here, the categories of factors, and its parts of products with another organization's columns. Where the
-    column of clusters is, how many there are; else 0.
+    column of clusters is, how many there are; else 0. Where records have two rows and score residuals are wanted without clusters, the outcome holder has
+    one for each record.
     """
 
     columns: dict[str, list[str]]
@@ -160,8 +166,9 @@ class Plan(Message):
     strata : list of int
         Rows of each stratum.
     records : int
+        Rows of records, of which each has `copies`.
     ties : list of [int, int]
-        With Efron's ties: first row and size of every tie with at least `minimum_count` events.
+        With Efron's ties, or for score residuals: first row and size of every tie with at least `minimum_count` events.
     band : int
         Most events of any other tie; 0: none, or Breslow's ties.
     single : bool
@@ -176,6 +183,8 @@ class Plan(Message):
         Whether tied events are rows of their own with Breslow's risk sets, as score residuals need them.
     clusters : list of int
         The share holder that knows which record is in which cluster, and how many clusters there are; empty without any.
+    copies : int
+        Rows of a record: two with times of entry.
     """
 
     holders: list[int]
@@ -192,6 +201,7 @@ class Plan(Message):
     products: list[Product] = field(default_factory=list)
     flat: bool = False
     clusters: list[int] = field(default_factory=list)
+    copies: int = 1
 
     @property
     def senders(self) -> dict[int, int]:
@@ -206,8 +216,7 @@ class Plan(Message):
     def __post_init__(self) -> None:
         self._check_products()
         self._check_clusters()
-        if self.weighted and (self.complete or self.ties or self.band):
-            raise ValueError("case weights go with Breslow's ties and records without gaps")
+        self._check_weights()
         if not 0.0 <= self.complete <= 1.0:
             raise ValueError("the plan's share of complete records is none")
         if not 1 <= self.records <= self.rows <= 4 * self.records or not 0 <= self.band <= self.records:
@@ -231,15 +240,20 @@ class Plan(Message):
         ):
             raise ValueError("the plan's shapes do not fit together")
 
+    def _check_weights(self) -> None:
+        if self.weighted and (self.complete or ((self.ties or self.band) and not self.flat)):
+            raise ValueError("case weights go with Breslow's ties and records without gaps")
+        if self.copies not in (1, 2) or self.records % self.copies or (self.copies > 1 and not self.weighted):
+            raise ValueError("the plan's records and their rows do not fit together")
+
     def _check_clusters(self) -> None:
         if not self.clusters:
             return
-        plain = self.flat and not (self.weighted or self.complete)
         if (
-            not plain
+            self.complete
             or len(self.clusters) != 2
             or self.clusters[0] not in self.holders
-            or not 2 <= self.clusters[1] <= self.records
+            or not 2 <= self.clusters[1] <= self.records // self.copies
         ):
             raise ValueError("the plan's clusters do not fit together")
 

@@ -90,7 +90,7 @@ def prepare(
     terms = told_terms(federation, options)
     cases = [options.strata, options.weights, options.entry, options.cluster]
     named = [options.time, options.event, *cases, options.id_column, *options.columns]
-    called = [*PARTIALS, *FITTING, *functions, *(GROUPING if options.cluster else ())]
+    called = [*PARTIALS, *FITTING, *functions, *(GROUPING if options.grouped else ())]
     columns = [name for name in named if name]
     shown, derived = "partial_split" in functions, terms.derived_from if terms is not None else []
     whom = organizations, options.helper
@@ -215,8 +215,9 @@ def _plan(
         complete,
         question.weights is not None or question.entry is not None,
         products,
-        question.robust,
+        question.flat,
         clusters[0] if clusters else [],
+        question.copies,
     )
 
 

@@ -41,7 +41,8 @@ def layout(plan: Plan) -> Layout:
         weighted=plan.weighted,
         products=tuple(plan.products),
         flat=plan.flat or plan.complete > 0.0,
-        records=plan.records,
+        records=plan.records // plan.copies,
+        copies=plan.copies,
         clusters=plan.clusters[1] if plan.clusters else 0,
     )
 

@@ -4,6 +4,8 @@ One station, the grouper, alone knows which record is in which cluster. The resi
 outcome holder, who knows sigma, brings them into the common order of the records under one mask more, for the grouper alone, which sorts them by cluster as
 `sorting` does: with a random order that it shares with the dealer, and a tau of which nobody learns anything.
 
+A record with two rows (`stations.truncation`) has the sum of theirs. Without clusters the outcome holder is the grouper then, and each record a cluster.
+
 The grouper puts the largest cluster into the first block, and so on, and fills blocks up with zeros. Of n records in m clusters the j-th largest has
 at most (n - m) / j + 1. Blocks of these sizes hold any clusters, so that where they begin is public and tells of no cluster: sums over blocks are sums of
 shares. There are about n (1 + log m) places.
@@ -14,7 +16,9 @@ shares. There are about n (1 + log m) places.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from itertools import accumulate
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -68,9 +72,10 @@ def relay_mask(key: bytes, stage: Stage, shape: tuple[int, ...]) -> Wide:
     return expand_wide(key, f"clusters/{stage.label}", shape)
 
 
-def in_common_order(key: bytes, rows: Wide, records: int) -> Wide:
-    """Return rows of the dealer's order at their records; `key` is that of the outcome holder and the dealer."""
-    return rows[np.argsort(secret_order(key, rows.shape[0]), kind="stable")][np.arange(records)]
+def in_common_order(key: bytes, rows: Wide, layout: Layout) -> Wide:
+    """Return rows of the dealer's order at their records, whose rows are summed; `key` is that of the outcome holder and the dealer."""
+    sorted_rows, records = rows[np.argsort(secret_order(key, rows.shape[0]), kind="stable")], layout.records
+    return reduce(add, (sorted_rows[copy * records : (copy + 1) * records] for copy in range(layout.copies)))
 
 
 def delta(
@@ -81,7 +86,7 @@ def delta(
     The `mask` is that of the residuals in the dealer's order; keys are those shared with the outcome holder and with the grouper, `relayed` whether
     these are two.
     """
-    own = in_common_order(owner_key, mask, layout.records)
+    own = in_common_order(owner_key, mask, layout)
     if relayed:
         own = own - relay_mask(owner_key, stage, own.shape)
     filled = _filled(own, places_of(layout))

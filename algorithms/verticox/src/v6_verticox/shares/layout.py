@@ -67,8 +67,8 @@ class Layout:
         Products of two parties' columns, which follow the parties' own (`products`).
     flat : bool
         Whether tied events are rows of their own with Breslow's risk sets: always where only complete records count.
-    records, clusters : int
-        Records and their clusters, over which score residuals are summed (`clusters`); clusters 0: over none.
+    records, copies, clusters : int
+        Records, rows of each, and their clusters, over which score residuals are summed (`clusters`); clusters 0: over none.
     """
 
     rows: int
@@ -85,6 +85,7 @@ class Layout:
     products: tuple[Product, ...] = ()
     flat: bool = False
     records: int = 0
+    copies: int = 1
     clusters: int = 0
 
     @property

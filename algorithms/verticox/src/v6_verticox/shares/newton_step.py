@@ -38,6 +38,7 @@ from .layout import (
     RECIPROCAL_BITS,
     RISK_BITS,
     TREND,
+    WEIGHTS,
     WIDE_BITS,
     Get,
     Layout,
@@ -80,7 +81,8 @@ def opening(layout: Layout, name: Name) -> tuple[tuple[int, ...], int, int]:
         "k": ((rows, 1), RECIPROCAL_BITS, TIE_BITS),
         "turn": ((rows, features), RECIPROCAL_BITS, FEATURE_BITS),
         "turnback": ((rows, features), RECIPROCAL_BITS, TIE_BITS),
-        "residual": ((rows, features), FEATURE_BITS, RISK_BITS + RECIPROCAL_BITS - FEATURE_BITS),
+        "tiedmean": ((rows, features), FEATURE_BITS, TIE_BITS),
+        "residual": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
         "clusters": ((layout.clusters, features), FEATURE_BITS, 0),
     }
     return table[name.kind]
@@ -123,6 +125,11 @@ def weighted_features(engine: Engine, step: int, get: Get) -> Share:
     return engine.product(f"{step}/weighted", [get(Name("w", step)), get(FEATURES)])
 
 
+def weighted_name(layout: Layout, step: int) -> Name:
+    """Return the name of w x: where all risks are one that of x."""
+    return FEATURES if not step and layout.alike else Name("y", step)
+
+
 def sums_at_risk(engine: Engine, layout: Layout, name: str, values: Wire) -> Wire:
     """Return the sums over the risk sets, but for the corrections of small ties; `name` deals the cut that public ties need."""
     sums = values.apply(layout.suffix)
@@ -132,6 +139,12 @@ def sums_at_risk(engine: Engine, layout: Layout, name: str, values: Wire) -> Wir
 def _unscaled(engine: Engine, name: str, wire: Wire) -> Wire:
     """Return a wire that a map of `PublicTies` multiplied by 2^TIE_BITS, without that factor."""
     return engine.cut(name, Wire(wire.public, wire.mask, wire.frac_bits + TIE_BITS), TIE_BITS)
+
+
+def corrected_sums(engine: Engine, layout: Layout, step: int, name: str, get: Get) -> Wire:
+    """Return S1, the sums of w x over the risk sets, with the corrections of small ties; `name` as in `sums_at_risk`."""
+    sums = sums_at_risk(engine, layout, name, get(weighted_name(layout, step)))
+    return sums + get(Name("e", step)) if layout.band else sums
 
 
 def hazards(engine: Engine, layout: Layout, name: str, values: Wire) -> Wire:
@@ -144,6 +157,14 @@ def hazards(engine: Engine, layout: Layout, name: str, values: Wire) -> Wire:
 def tie_correction(engine: Engine, values: Wire, get: Get) -> Share:
     """Return K values: what small ties add to the sums over the risk sets."""
     return engine.bilinear(get(BANDS), values, corrected, values.shape)
+
+
+def tie_corrections(engine: Engine, layout: Layout, step: int, get: Get) -> dict[Name, Share]:
+    """Return what small ties add to the sums of w x, and at zero with case weights to those of w, from which the next refinement starts."""
+    values = {Name("e", step): weighted_name(layout, step)}
+    if layout.weighted and not step:
+        values[Name("c", step)] = WEIGHTS
+    return {name: tie_correction(engine, get(value), get) for name, value in values.items()}
 
 
 def tie_correction_back(engine: Engine, values: Wire, get: Get) -> Share:
@@ -178,12 +199,12 @@ class Level:
 def last_level(engine: Engine, layout: Layout, stage: Stage, reciprocal: Wire, at_risk: Wire | None, get: Get) -> Level:
     """Return what follows from the wires of w x, of (r, t, q) and of S0 (for the residual)."""
     step, version, label = stage.step, stage.version, stage.label
-    weighted, events = get(FEATURES) if not step and layout.alike else get(Name("y", step)), reciprocal.columns([-1])
+    weighted, events = get(weighted_name(layout, step)), reciprocal.columns([-1])
     roots = events if layout.single else reciprocal.columns([1])
-    sums = sums_at_risk(engine, layout, f"{label}/sums", weighted)
+    sums = corrected_sums(engine, layout, step, f"{label}/sums", get)
     hazard = hazards(engine, layout, f"{label}/hazards", events)
     if layout.band:
-        sums, hazard = sums + get(Name("e", step)), hazard + get(back_name(layout, step, version))
+        hazard = hazard + get(back_name(layout, step, version))
     explained = engine.inner(f"{label}/explained", events, sums)
     observed = per_event(layout, engine.inner(f"{label}/observed", get(events_name(layout)), get(FEATURES)))
     return Level(

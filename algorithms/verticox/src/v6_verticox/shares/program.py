@@ -183,10 +183,8 @@ class Program:
         return Outgoing({Name("y", stage.step): formulas.weighted_features(self.engine, stage.step, self.get)})
 
     def _tied(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
-        """What small ties add to the sums of w x, where the hazards are known to the outcome holder."""
-        step = stage.step
-        weighted = self.get(Name("y", step)) if step else self.get(FEATURES)
-        return Outgoing({Name("e", step): formulas.tie_correction(self.engine, weighted, self.get)})
+        """What small ties add, where the hazards are known to the outcome holder."""
+        return Outgoing(formulas.tie_corrections(self.engine, self.layout, stage.step, self.get))
 
     def _weigh(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         weighted = formulas.weighted_features(self.engine, stage.step, self.get)
@@ -208,7 +206,7 @@ class Program:
     def _at_risk(self, step: int, corrected: int) -> Wire:
         """Return S0, small ties corrected as at another step (0: none, all risks being equal there)."""
         sums = self.get(Name("risk", step))
-        known = corrected or (self.layout.complete and Name("c", 0) in self.wires)
+        known = corrected or Name("c", 0) in self.wires
         return sums + self.get(Name("c", corrected)) if self.layout.band and known else sums
 
     def _refined(self, stage: Stage, at_risk: Wire) -> dict[Name, Share]:

@@ -1,16 +1,20 @@
 """Squares of score residuals on shares, of which robust standard errors are made: sum_i u_i u_i', (features, features).
 
-With every event a risk set of its own (Breslow's, `ties` of a flat layout), m_j = S1_j / S0_j its mean and q_j = d_j / S0_j,
+Every event is a risk set of its own, m_j = S1_j / S0_j its mean, c_j its case weight and q_j = c_j / S0_j. A record is in it with the part a_ij of its risk w_i
+(which holds the weight): 1, or 0; with Efron's ties 1 - l/d of the l-th of d tied events, if it is one of them. Then
 
-    u_i = d_i (x_i - m_i) - sum_{j at risk with i} q_j w_i (x_i - m_j) = d_i x_i - v_i - z_i + w_i G_i,
+    u_i = c_i (x_i - n_i) - sum_j a_ij q_j w_i (x_i - m_j) = c_i x_i - c_i n_i - z_i + w_i G_i,
 
-where v_i = d_i m_i and z_i = H_i w_i x_i are opened (masked) for the information matrix already, and G_i, the sum of q_j m_j over the events whose risk set
-holds i, is the map of the hazards applied to q v. So there are two products more, and one matrix is revealed. With clusters u is summed by these first
-(`clusters`): then it is opened in the dealer's order of the rows, so that the products of all masks are dealt too.
+where n_i is the mean of its event: m_i, with Efron's ties the average of those of the d risk sets. z_i = H_i w_i x_i and v_i = root(c_i) m_i are opened
+(masked) for the information matrix already, and G_i, the sum of a_ij q_j m_j, is the map of the hazards applied to q m. So there are two products more
+(three with case weights, whose c m is q S1, or with small ties of Efron's), and one matrix is revealed. With times of entry a record's residual is the sum of
+those of its two rows (`stations.truncation`). With these and with clusters u is summed first (`clusters`): then it is opened in the dealer's order of the
+rows, so that the products of all masks are dealt too.
 
 References
 ----------
-Lin, Wei, The robust inference for the Cox proportional hazards model, JASA 84, 1989, equation 2.4.
+Lin, Wei, The robust inference for the Cox proportional hazards model, JASA 84, 1989, equation 2.4; Therneau, Grambsch, Modeling survival data, 2000,
+section 7.1 (case weights) and appendix (Efron's ties).
 """
 
 from __future__ import annotations
@@ -18,22 +22,29 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fedbayes.mpc.shared_fixed import Engine
-from fedbayes.mpc.wires import Share
+from fedbayes.mpc.wires import Share, Wire
 
 from ..messages.names import Name
 from ..messages.private import Stage
 from . import clusters
 from . import newton_step as formulas
-from .layout import FEATURE_BITS, FEATURES, RECIPROCAL_BITS, RISK_BITS, Get, Layout, events_name
+from .layout import FEATURE_BITS, FEATURES, RECIPROCAL_BITS, Get, Layout, events_name
+from .ties import MEAN_BITS, less_next
 
 Made = tuple[dict[Name, Share], dict[str, Share]]
 SQUARES = "squares"
+RESIDUAL_BITS = FEATURE_BITS + RECIPROCAL_BITS
+"""Fractional bits of a score residual before it is cut."""
 
 
 def turn(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
-    """Open q v, (rows, features)."""
-    events = get(stage.named("reciprocal")).columns([-1])
-    return {stage.named("turn"): engine.product(f"{stage.label}/turn", [events, get(stage.named("v"))])}, {}
+    """Open q m, (rows, features), which is t v; with Efron's small ties also K v."""
+    means, reciprocal = get(stage.named("v")), get(stage.named("reciprocal"))
+    roots = reciprocal.columns([-1 if layout.single else 1])
+    opened = {stage.named("turn"): engine.product(f"{stage.label}/turn", [roots, means])}
+    if layout.band and not layout.flat:
+        opened[stage.named("tiedmean")] = formulas.tie_correction(engine, means, get)
+    return opened, {}
 
 
 def turn_back(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
@@ -49,9 +60,32 @@ def residuals(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
     moved = layout.clusters > 0
     weighed = engine.product(f"{stage.label}/turned risks", [get(Name("w", stage.step)), total], complete=moved)
     own = engine.product(f"{stage.label}/own", [get(events_name(layout)), get(FEATURES)], complete=moved)
-    rest = own - engine.lifted(get(stage.named("v"))) - engine.lifted(get(stage.named("z")))
-    more = RISK_BITS + RECIPROCAL_BITS - FEATURE_BITS
-    return {stage.named("residual"): weighed + rest.times(1 << more, more)}, {}
+    centred = _cut_alike(own) - _cut_alike(_means(engine, layout, stage, get))
+    return {
+        stage.named("residual"): _cut_alike(weighed) + centred - _cut_alike(engine.lifted(get(stage.named("z"))))
+    }, {}
+
+
+def _means(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Share:
+    """Return c n, (rows, features)."""
+    if not layout.single:
+        sums = formulas.corrected_sums(engine, layout, stage.step, f"{stage.label}/own sums", get)
+        events = get(stage.named("reciprocal")).columns([-1])
+        return engine.product(f"{stage.label}/own means", [events, sums], complete=layout.clusters > 0)
+    means = get(stage.named("v"))
+    if layout.ties and not layout.flat:
+        averaged = means.apply(layout.public_ties().averaged)
+        longer = Wire(averaged.public, averaged.mask, averaged.frac_bits + MEAN_BITS)
+        means = engine.cut(f"{stage.label}/tied means", longer, MEAN_BITS)
+    if layout.band and not layout.flat:
+        means = means + get(stage.named("tiedmean")).apply(less_next)
+    return engine.lifted(means)
+
+
+def _cut_alike(share: Share) -> Share:
+    """Return a share with as many fractional bits as residuals have before they are cut."""
+    missing = RESIDUAL_BITS - share.frac_bits
+    return share.times(1 << missing, missing)
 
 
 def squares(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:

@@ -29,6 +29,7 @@ from fedbayes.mpc.wide import Wide
 Integers = npt.NDArray[np.intp]
 Vector = npt.NDArray[np.float64]
 TIE_BITS = 20  # of l / d: exact for ties of a power of two, else to 1e-6 of one tied event
+MEAN_BITS = 40  # of 1 / d, where tied events have their mean: to 1e-9 of it for ties of a thousand
 BLANK = -1  # where no record is: no place is negative
 
 
@@ -163,6 +164,14 @@ def corrected_back(bands: Wide, values: Wide) -> Wide:
     return total
 
 
+def less_next(values: Wide) -> Wide:
+    """Return every row less the one behind it.
+
+    Of K v that is what small ties add to v where tied events have their mean: row l of K less row l + 1, which is none behind the tie, is 1/d - [m = l].
+    """
+    return values - _shifted(values, 1)
+
+
 @dataclass(frozen=True)
 class PublicTies:
     """The public map of large ties, times 2^TIE_BITS, and its transpose.
@@ -203,6 +212,14 @@ class PublicTies:
         result = sums.times(1 << TIE_BITS)
         tied = padded[first] * upper + padded[behind] * lower
         result.high[event], result.low[event] = tied.high, tied.low
+        return result
+
+    def averaged(self, values: Wide) -> Wide:
+        """Return values of the rows in which tied events have their mean; MEAN_BITS more fractional bits."""
+        result = values.times(1 << MEAN_BITS)
+        for start, size in self.ties:
+            mean = values[start : start + size].total().times(round(2.0**MEAN_BITS / size))
+            result.high[start : start + size], result.low[start : start + size] = mean.high, mean.low
         return result
 
     def back(self, values: Wide) -> Wide:

@@ -16,10 +16,10 @@ from fedbayes.mpc.shared_fixed import Dealer
 from fedbayes.mpc.wide import Wide
 
 from ..cox.inference import CLUSTERS_PER_COLUMN
-from ..cox.narrow import few
+from ..cox.narrow import few, is_narrow
 from ..messages.names import Name
 from ..messages.private import GroupReply, GroupRequest, Opened, Stage
-from ..messages.setup import Plan
+from ..messages.setup import Plan, Question
 from ..shares.agreed import grouper, layout
 from ..shares.clusters import (
     KIND,
@@ -41,21 +41,48 @@ from .openings import received
 
 KEPT, ALONE = "clusters", ""
 """The one array of a payload has no name."""
+WANTED = "scores"
+"""Kept where the question wants score residuals: without it nothing is computed of them."""
 
 
-def keep_clusters(station: Station, frame: Any, columns: Sequence[str]) -> int:
-    """Check and keep the column of clusters, if it is here; return how many there are, else 0.
+def prepare_scores(station: Station, question: Question, frame: Any, columns: Sequence[str], has_outcome: bool) -> int:
+    """Keep that score residuals are wanted, and by which clusters they are summed here; return how many these are, else 0.
+
+    The frame is in the common order. Without clusters the station with the outcome (`has_outcome`) sums the rows of records that have two.
 
     Raises
     ------
     DataProblem, ThresholdError
-        As `codes_of`.
+        As `codes_of`; where case weights are elsewhere, with which clusters are checked.
     """
-    if not columns:
+    if not question.robust:
         return 0
-    codes = codes_of(frame[columns[0]], columns[0], max(station.policy.minimum_count, 2))
+    station.keep(WANTED, asked=np.array(True))
+    if columns and question.weights and not has_outcome:
+        raise DataProblem(
+            f"cluster column '{columns[0]}' must be at the station with the outcome where there are weights, which checks both together; "
+            "bring it there, or leave one of them out"
+        )
+    if columns:
+        codes = codes_of(frame[columns[0]], columns[0], max(station.policy.minimum_count, 2))
+    elif has_outcome and question.copies > 1 and question.cluster is None:
+        codes = np.arange(len(frame))
+    else:
+        return 0
     station.keep(KEPT, codes=codes)
     return int(codes.max()) + 1
+
+
+def check_weighed(column: Any, name: str, weights: np.ndarray, minimum_count: int) -> None:
+    """Raise `DataProblem` where few records carry what clusters add to the matrix, or what is outside the largest, as they weigh more than others."""
+    codes = np.unique(column.astype(str).str.strip().to_numpy(dtype=str), return_inverse=True)[1]
+    shared = weights * (np.bincount(codes, weights)[codes] - weights)
+    outside = np.where(codes == np.argmax(np.bincount(codes)), 0.0, weights**2)
+    if is_narrow(np.stack([shared, outside], axis=1), max(minimum_count, 2)):
+        raise DataProblem(
+            f"cluster column '{name}' and the weights: fewer records than this node reveals weigh more than all others in clusters of several, or outside "
+            "the largest; cap the weights, or leave one of them out"
+        )
 
 
 def codes_of(column: Any, name: str, minimum_count: int) -> np.ndarray:
@@ -144,7 +171,7 @@ def _opened(holder: ShareHolder, stage: Stage, openings: Opened) -> Wide:
     if public.shape != (holder.plan.rows, layout(holder.plan).features):
         raise MessageError("an opening has another shape than it must; the job stops")
     check_same(holder, stage, public)
-    return in_common_order(holder.key, public, holder.plan.records)
+    return in_common_order(holder.key, public, layout(holder.plan))
 
 
 def check_same(holder: ShareHolder, stage: Stage, public: Wide | None) -> None:

@@ -30,7 +30,7 @@ def describe(
         Whether nobody will know which records are complete: tied events are rows of their own then (`sorting.OutcomeHolder`), points of the
         baseline are three times as far apart, and the likelihood is not told.
     residuals : bool
-        Whether score residuals are wanted, for which tied events are rows of their own too.
+        Whether score residuals are wanted with Breslow's ties, for which tied events are rows of their own too.
 
     **Reveals** to central: number of events (with case weights their sum too), sizes of the strata, the log partial likelihood at zero, and about
     events / `per_edge` times with the number of rows at risk there, as a life table does; with Efron's ties, and for score residuals, also the

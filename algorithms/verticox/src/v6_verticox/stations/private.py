@@ -31,10 +31,11 @@ from ..shares.clusters import KIND
 from ..shares.layout import COLUMNS, STARTS
 from ..shares.products import FEW
 from ..shares.program import Program
+from ..shares.sandwich import STAGES as SANDWICH
 from ..shares.sorting import as_places
 from ..shares.travel import Outgoing, forms, joined, pack, reorder, scattered
 from .binding import before, bound, chained
-from .clusters import dealt_to_grouper, told_by_cluster
+from .clusters import WANTED, dealt_to_grouper, told_by_cluster
 from .dealer import dealt, dealt_inputs
 from .guards import check_effect
 from .holder import KeptWires, ShareHolder, revealed_words
@@ -140,6 +141,8 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         station.kept("products")  # nothing is revealed before products were judged
     if request.plan.complete and stage.kind not in BEFORE_COUNTING:
         station.kept("complete")  # nothing is revealed before the counts were checked
+    if {one.kind for one in request.stages} & {*SANDWICH, KIND}:
+        station.kept(WANTED)  # of score residuals nothing is revealed where the question did not want them
     outgoing = _ran(holder, program, request)
     digest = chained(holder, repr((request.plan, request.stages)), openings, label)
     outgoing = bound(holder, digest, label, outgoing)

@@ -20,7 +20,7 @@ from ..cox.proportional import trend
 from ..cox.tails import reach
 from ..messages.setup import Described, PrepareReply, PrepareRequest, Question
 from ..shares.complete import rounded_up, spread_out, without_gaps
-from .clusters import keep_clusters
+from .clusters import check_weighed, prepare_scores
 from .columns import Design, Matrix, Survival, design, survival
 from .formula import design_of_terms
 from .guards import check_ties, check_trend
@@ -67,7 +67,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     own = _design(station, frame[present], features, terms, limit)
     parts = sides(frame[present], across, limit)
     check_rewritten(station.dictionary, frame[present], [*features, *beside], limit)
-    clusters = keep_clusters(station, frame, grouping)
+    clusters = prepare_scores(station, question, frame, grouping, len(outcome) == 2)
     single = _kept(station, own, present, question.copies)
     keep(station, parts, question.copies)
     described = None
@@ -144,8 +144,16 @@ def _survival(
         spread_out(outcome.event, present),
         spread_out(outcome.stratum, present),
         outcome.strata_names,
-        weights(frame, question.weights, limit, LARGEST_WEIGHT) if question.weights else None,
+        _weights(question, frame, limit) if question.weights else None,
     )
+
+
+def _weights(question: Question, frame: Any, limit: int) -> npt.NDArray[np.float64]:
+    """Return case weights, checked also with the clusters, if these are here."""
+    found = weights(frame, question.weights or "", limit, LARGEST_WEIGHT, question.robust)
+    if question.cluster is not None and question.cluster in frame:
+        check_weighed(frame[question.cluster], question.cluster, found, limit)
+    return found
 
 
 def _outcome(
@@ -176,7 +184,7 @@ def _outcome(
         column=np.array(question.time),
         weights=np.ones(len(outcome.time)) if outcome.weights is None else outcome.weights,
     )
-    described = describe(outcome, limit, question.ties, complete, question.robust)
+    described = describe(outcome, limit, question.ties, complete, question.flat)
     station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
     return described
 
