@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 from lifelines import CoxPHFitter
 from statsmodels.duration.hazard_regression import PHReg
 
-from fedbayes.federation.errors import ArgumentError, DataProblem, ThresholdError
+from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, ThresholdError
+from v6_verticox import central
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from by_rows import CLINIC, ask, table
@@ -182,11 +184,30 @@ def test_the_definition_of_score_residuals_is_that_of_lifelines(ward: pd.DataFra
     np.testing.assert_allclose(errors, fits[1].standard_errors_[NAMES], rtol=1e-6)
 
 
+def lone(rows: int) -> Any:
+    """Return weights of which that of one record is one of many, and its square is most of all squares."""
+    return np.where(np.arange(rows) == 7, 30.0, np.random.default_rng(3).uniform(1.0, 2.0, rows))
+
+
+def test_lone_weights_are_let_through_without_squares(ward: pd.DataFrame) -> None:
+    """The control."""
+    assert ask(ward.assign(weight=lone(len(ward))), asked_with("weights"))["model"]["coefficients"]
+
+
+def test_residuals_that_nobody_asked_for_are_not_added_up(ward: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A central that deviates would pass by what is checked of weights for robust errors."""
+    honest = central.asked_by_rows
+    monkeypatch.setattr(central, "asked_by_rows", lambda *args: replace(honest(*args), robust=False))
+    with pytest.raises(MessageError, match="score residuals are no part of this question"):
+        ask(dealt(ward), asked_with("weights", robust=True))
+
+
 @pytest.mark.parametrize(
     ("changes", "kind", "text"),
     [
         ({"weights": "one"}, DataProblem, "weights column 'one' weighs fewer records"),
         ({"weights": "rare"}, DataProblem, "weights column 'rare' weighs fewer records"),
+        ({"weights": "lone", "robust": True}, DataProblem, "weights column 'lone' weighs fewer records"),
         ({"weights": "zero"}, DataProblem, "weights column 'zero' has weights outside"),
         ({"weights": "stage", "features": ["age"]}, DataProblem, "weights column 'stage' must hold numbers"),
         ({"weights": "gaps"}, DataProblem, "'gaps' has missing values"),
@@ -215,6 +236,7 @@ def test_what_is_asked_wrongly_or_singles_out_records_is_named(
 ) -> None:
     frame, place = ward.copy(), np.arange(len(ward))
     frame["one"] = np.where(place == 7, 900.0, 1.0)
+    frame["lone"] = lone(len(frame))
     frame["rare"] = np.where(place % 200 == 7, 2.0, 1.0)
     frame["zero"] = np.where(place % 2 == 0, 0.0, 1.0)
     frame["gaps"] = np.where(place == 3, np.nan, 0.0)

@@ -114,6 +114,7 @@ def asked_by_rows(federation: Federation, asked: Fit) -> Question:
         entry=asked.entry or "",
         cluster=asked.cluster or "",
         formula=formula,
+        robust=asked.sandwich,
     )
 
 

@@ -46,6 +46,8 @@ class Question(Message):
         Columns of case weights, of times of entry, and of clusters; "" without.
     formula : str
         Of the columns of the domain; "": each of them is a feature.
+    robust : bool
+        Whether the matrix of score residuals is wanted too.
     """
 
     time: str
@@ -61,6 +63,7 @@ class Question(Message):
     entry: str
     cluster: str
     formula: str
+    robust: bool = False
 
     def __post_init__(self) -> None:
         if self.ties not in TIES or self.missing not in MISSING:

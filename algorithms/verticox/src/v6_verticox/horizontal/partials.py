@@ -100,6 +100,8 @@ def partial_scores(station: Station, request: ScoresRequest) -> SumReply:
     **Reveals** to central the sum over all clusters of all stations, one symmetric matrix; to the stations the means at risk by time of the united grid.
     **Assumes** that at least two stations do not collude with central.
     """
+    if not request.point.question.robust:
+        raise MessageError("score residuals are no part of this question, by which weights were judged; the job stops")
     rows, columns, risk = _at(station, request.point)
     residuals = np.concatenate([request.mean, request.drift, request.spared], axis=1)
     once(station, "scored", "the score residuals", told=residuals)

@@ -115,7 +115,9 @@ def placed(
         first[own] = slots.starts[code] + np.searchsorted(grid, entry[own], side="right")
         cell[own] = slots.starts[code] + np.searchsorted(grid, times[own], side="left")
     event = (events == 1.0) & (cell != slots.beyond[stratum])
-    weight = weights(frame, question.weights, minimum_count) if question.weights else np.ones(len(times))
+    weight = np.ones(len(times))
+    if question.weights:
+        weight = weights(frame, question.weights, minimum_count, squared=question.robust)
     groups = frame[question.cluster].astype(str).to_numpy(dtype=str) if question.cluster else np.arange(len(times))
     cluster = np.unique(groups, return_inverse=True)[1].astype(np.intp)
     return Rows(first, cell, event, columns, weight, cluster, isolated)
