@@ -29,7 +29,7 @@ from .rounds.surface import FederatedSurface
 from .solvers.bfgs import solve_seen
 from .solvers.consensus import solve_consensus
 from .solvers.newton import ROUNDS_BESIDE, solve
-from .solvers.solution import Fit as Solution
+from .solvers.solution import SeenSolution, Solution
 
 SEEN = ("partial_predict", "partial_residuals")
 ADMM = ("partial_admm", "partial_auxiliary")
@@ -237,7 +237,7 @@ def consensus(federation: Federation, prepared: Prepared, options: Fit) -> dict[
 
 
 def _seen_result(
-    federation: Federation, prepared: Prepared, options: Fit, solution: Any, **diagnostics: Any
+    federation: Federation, prepared: Prepared, options: Fit, solution: SeenSolution, **diagnostics: Any
 ) -> dict[str, Any]:
     """Return the result of a solver that works on predictors of scaled columns."""
     scales = np.array(prepared.scales)

@@ -33,6 +33,7 @@ from ..rounds.setup import Prepared
 from ..rounds.surface import FederatedSurface
 from ..shares.layout import FEATURE_BITS
 from .newton import FAR
+from .solution import SeenSolution
 
 Vector = npt.NDArray[np.float64]
 LONGEST_STEP = 0.7  # deviations of the predictor: longer ones often lead where the curvature of the start says nothing
@@ -70,19 +71,6 @@ class Seen:
     hazard: Vector
     published: Broadcast
     corrections: Sealed | None
-
-
-@dataclass(frozen=True, slots=True)
-class QuasiFit:
-    """The solution, in the scale of the parties' columns; `trend` is None where the information matrix is not exact."""
-
-    coefficients: Vector
-    information: Vector
-    log_likelihood: float
-    hazard: Vector
-    trend: Vector | None
-    steps: int
-    exact_information: bool
 
 
 class SeenPredictor:
@@ -143,7 +131,7 @@ class SeenPredictor:
         )
 
 
-def solve_seen(federation: Federation, prepared: Prepared, options: Fit) -> QuasiFit:
+def solve_seen(federation: Federation, prepared: Prepared, options: Fit) -> SeenSolution:
     """Maximise the penalised log partial likelihood.
 
     Raises
@@ -229,17 +217,17 @@ class Search:
         """Say whether that many rounds and the last one are left."""
         return self.rounds.federation.rounds + needed + 1 <= self.options.limit
 
-    def solution(self) -> QuasiFit:
+    def solution(self) -> SeenSolution:
         """Return the solution."""
         gain = float(self.gradient @ self.move - self.move @ self.curvature @ self.move / 2.0)
         surface = self.rounds.surface
-        return QuasiFit(
+        return SeenSolution(
             self.beta + self.move,
             self.curvature,
             self.seen.log_likelihood + gain,
             surface.hazard if self.final and len(surface.hazard) else self.seen.hazard,
-            surface.trend if self.final else None,
             self.step,
+            surface.trend if self.final else None,
             self.exact or _span(self.moves)[0].shape[1] == len(self.ridge),
         )
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Federation, Sealed
 from fedbayes.federation.errors import ConvergenceError, PlacementError
@@ -17,25 +14,13 @@ from ..rounds.lockstep import Alone, alone
 from ..rounds.sealed import sealed_parts
 from ..rounds.setup import Prepared
 from ..rounds.surface import FederatedSurface
+from .solution import SeenSolution
 
-Vector = npt.NDArray[np.float64]
 LAST_ROUNDS = 7
 """Two of a further iteration, one for the coefficients, three for the information matrix, one for the mean."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConsensusFit:
-    """The solution, in the scale of the parties' columns."""
-
-    coefficients: Vector
-    information: Vector
-    log_likelihood: float
-    hazard: Vector
-    trend: None
-    steps: int
-
-
-def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) -> ConsensusFit:
+def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) -> SeenSolution:
     """Run the published iteration: two rounds each.
 
     Raises
@@ -80,4 +65,4 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) ->
     corrections = last_replies[plan.helper].corrections
     information = alone(surface.seen_information(LAST, published, corrections, True))
     check_collinear(information, prepared.names)
-    return ConsensusFit(beta, information, state.log_likelihood.value, surface.hazard, None, step)
+    return SeenSolution(beta, information, state.log_likelihood.value, surface.hazard, step)

@@ -14,7 +14,7 @@ from ..cox.line_integral import MOST_NODES, Path, fractions, nodes_for
 from ..cox.tails import CROWD, ORDINARY, check_runaway
 from ..rounds.points import Beside, Gradient, Surface
 from ..shares.reciprocals import reciprocal_plan
-from .solution import Fit
+from .solution import Solution
 
 Vector = npt.NDArray[np.float64]
 
@@ -68,7 +68,9 @@ TOO_SKEWED = (
 )
 
 
-async def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: int, likelihood: bool = False) -> Fit:
+async def solve(
+    surface: Surface, ridge: Vector, tolerance: float, max_steps: int, likelihood: bool = False
+) -> Solution:
     """Maximise the penalised log partial likelihood by Newton's method.
 
     Parameters
@@ -129,13 +131,13 @@ class _Search:
             self.path.go_straight(self.here.slopes, float(np.max(np.abs(self.here.residuals))))
             self.likelihood = False
 
-    def solution(self, move: Vector) -> Fit:
+    def solution(self, move: Vector) -> Solution:
         """Return the solution: the last Newton step from here, with the curvature that it leads to."""
         gain, error = self.path.gain()
         move = move * (not self.farther)  # a step that errors made longer leads away
         gain += float(self.here.gradient @ move - move @ self.information @ move / 2.0)
         residual = abs(self.here.residual) / self.surface.events
-        return Fit(
+        return Solution(
             self.here.coefficients + move,
             self.path.information_after(move),
             gain,

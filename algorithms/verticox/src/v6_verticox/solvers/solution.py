@@ -1,4 +1,4 @@
-"""What the private solver ends with."""
+"""What solvers end with, in the scale of the parties' columns."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
-    """The solution, in the scale of the parties' columns; the log partial likelihood gained from zero, and the error of that.
+class Solution:
+    """Of the private solver; the log partial likelihood gained from zero, and the error of that.
 
     `residual`: mean relative error of the reciprocals at the end, without sign. `floor`: the largest part of a Newton step that no further one made
     shorter, 0 of a fit that converged.
@@ -25,3 +25,16 @@ class Fit:
     residual: float
     steps: int
     floor: float
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSolution:
+    """Of a solver that shows the outcome holder linear predictors; `trend`: None where proportional hazards were not checked."""
+
+    coefficients: Vector
+    information: Vector
+    log_likelihood: float
+    hazard: Vector
+    steps: int
+    trend: Vector | None = None
+    exact_information: bool = True
