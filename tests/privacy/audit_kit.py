@@ -69,11 +69,22 @@ def _one_sided(one: np.ndarray, other: np.ndarray, delta: float, confidence: flo
 
 
 def _bound(one: np.ndarray, other: np.ndarray, threshold: float, delta: float, confidence: float) -> float:
-    hits, misses = int(np.sum(one >= threshold)), int(np.sum(other >= threshold))
-    level = (1.0 - confidence) / 2.0
-    low = beta.ppf(level, hits, len(one) - hits + 1) if hits else 0.0
-    high = beta.ppf(1.0 - level, misses + 1, len(other) - misses) if misses < len(other) else 1.0
+    hits, others = int(np.sum(one >= threshold)), int(np.sum(other >= threshold))
+    low, high = proportions((hits, len(one)), (others, len(other)), (1.0 - confidence) / 2.0)
     return math.log((low - delta) / high) if low > delta else -math.inf
+
+
+def proportions(
+    often: tuple[int, int], seldom: tuple[int, int], level: float = (1.0 - CONFIDENCE) / 2.0
+) -> tuple[float, float]:
+    """Return the least probability of an event and the largest of another (Clopper and Pearson), each wrong with probability `level`.
+
+    Both as (times that it happened, trials).
+    """
+    (hits, trials), (others, other_trials) = often, seldom
+    low = beta.ppf(level, hits, trials - hits + 1) if hits else 0.0
+    high = beta.ppf(1.0 - level, others + 1, other_trials - others) if others < other_trials else 1.0
+    return float(low), float(high)
 
 
 class Alone:

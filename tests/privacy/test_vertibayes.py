@@ -4,8 +4,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from audit_kit import CONFIDENCE, again
-from scipy.stats import beta
+from audit_kit import again, proportions
 
 from fedbayes.bayes.balance import balanced
 from fedbayes.federation.contrasts import Contrasts
@@ -26,8 +25,7 @@ def lower_bound(epsilon: float, claimed_tables: int, draws: int) -> float:
     noise = sum(Installment(epsilon).shares((draws, 2), change, STATIONS, 0.8) for _ in range(STATIONS - 1))
     with_record = int((noise + 1 >= 1).all(axis=1).sum())
     without = int((noise >= 1).all(axis=1).sum())
-    low = beta.ppf((1 - CONFIDENCE) / 2, with_record, draws - with_record + 1)
-    high = beta.ppf(1 - (1 - CONFIDENCE) / 2, without + 1, draws - without)
+    low, high = proportions((with_record, draws), (without, draws))
     return float(np.log(low / high))
 
 
@@ -61,8 +59,7 @@ def excess(epsilon: float, claimed_tables: int, draws: int) -> float:
         )
         return int((sum(ratios) > epsilon).sum())
 
-    low = beta.ppf((1 - CONFIDENCE) / 2, speaks(1), draws - speaks(1) + 1)
-    high = beta.ppf(1 - (1 - CONFIDENCE) / 2, speaks(0) + 1, draws - speaks(0))
+    low, high = proportions((speaks(1), draws), (speaks(0), draws))
     return float(low - np.exp(epsilon) * high)
 
 
@@ -106,8 +103,7 @@ def differences_excess(replaced: bool, claimed: bool, draws: int) -> float:
         seen = noise + times * moved
         return int((((2 * seen - moved) * moved).sum(axis=1) / (2 * square) > epsilon).sum())
 
-    low = beta.ppf((1 - CONFIDENCE) / 2, speaks(1), draws - speaks(1) + 1)
-    high = beta.ppf(1 - (1 - CONFIDENCE) / 2, speaks(0) + 1, draws - speaks(0))
+    low, high = proportions((speaks(1), draws), (speaks(0), draws))
     return float(low - np.exp(epsilon) * high)
 
 

@@ -5,12 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import beta
+from audit_kit import Alone, proportions
 
 from fedbayes.federation.errors import ArgumentError, PolicyError
-from fedbayes.federation.gate import Exact, Receipt, Released
 from fedbayes.federation.horizontal import Columns, CountNoise, Query, release
-from fedbayes.federation.policy import Policy
 from v6_dp_naive_bayes.model import Plan
 from v6_dp_naive_bayes.published import publish
 
@@ -18,36 +16,10 @@ TRIALS = 20_000
 CONFIDENCE = 1e-9  # far out, so that the test does not flake
 
 
-class FakeStation:
-    """As much of a station as a release needs; remembers what was charged."""
-
-    def __init__(self, participants=1, **limits):
-        self.participants = tuple(range(participants))
-        self.policy = Policy(**limits)
-        self.charged = []
-
-    def require_private(self, private):
-        if not private and not self.policy.allow_non_private:
-            raise PolicyError("private answers only")
-
-    def charge(self, epsilon, delta=0.0, note="", queries=0, once=None, relation=None):
-        self.charged.append((epsilon, delta))
-        return Receipt(epsilon, delta)
-
-    def released(self, value, receipt):
-        assert isinstance(receipt, Receipt)
-        return Released(value)
-
-    def exact(self, value, note):
-        self.require_private(False)
-        return Exact(value)
-
-
 def lower_bound(first, second, threshold):
     """Return a Clopper-Pearson lower bound on epsilon from the event "below the threshold"."""
-    hits, misses = int(np.sum(first < threshold)), int(np.sum(second < threshold))
-    low = beta.ppf(CONFIDENCE, hits, len(first) - hits + 1) if hits else 0.0
-    high = beta.ppf(1 - CONFIDENCE, misses + 1, len(second) - misses) if misses < len(second) else 1.0
+    counts = [(int(np.sum(values < threshold)), len(values)) for values in (first, second)]
+    low, high = proportions(*counts, CONFIDENCE)
     return math.log(low / high) if low > 0 else -math.inf
 
 
@@ -56,7 +28,7 @@ def lower_bound(first, second, threshold):
 def test_the_noise_in_a_sum_is_what_the_result_says(delta, stations):
     noise = CountNoise("distributed", 2.0, delta, "add_remove", 0.8)
     queries = [Query(np.zeros(TRIALS // 4, dtype=np.int64)) for _ in range(2)]
-    total = sum(release(FakeStation(stations), queries, noise, "test").value for _ in range(stations))
+    total = sum(release(Alone(participants=stations), queries, noise, "test").value for _ in range(stations))
     said = noise.deviation(2, 1.0, 1.0, TRIALS // 4, stations)
     found = float(np.std(total))
     assert 0.9 * said < found < 1.1 * said
@@ -67,8 +39,8 @@ def test_the_sampled_loss_of_a_count_stays_below_the_claim(placement):
     """Neighbours differ by one row, so a count by one; all queries but one are spent elsewhere."""
     epsilon = 1.5
     noise = CountNoise(placement, epsilon)
-    one = release(FakeStation(1), [Query(np.zeros(TRIALS, dtype=np.int64))], noise, "test").value
-    other = release(FakeStation(1), [Query(np.ones(TRIALS, dtype=np.int64))], noise, "test").value
+    one = release(Alone(participants=1), [Query(np.zeros(TRIALS, dtype=np.int64))], noise, "test").value
+    other = release(Alone(participants=1), [Query(np.ones(TRIALS, dtype=np.int64))], noise, "test").value
     bounds = [lower_bound(one, other, threshold) for threshold in range(-1, 3)]
     assert 0.5 * epsilon < max(bounds) <= epsilon
 
@@ -98,13 +70,13 @@ def raw_sum(vector):
 def test_local_noise_is_whole_at_every_station():
     noise = CountNoise("local", 1.0, honest_fraction=0.5)
     assert noise.honest(10) == 1
-    values = release(FakeStation(10), [Query(np.zeros(TRIALS, dtype=np.int64))], noise, "test").value
+    values = release(Alone(participants=10), [Query(np.zeros(TRIALS, dtype=np.int64))], noise, "test").value
     said = noise.deviation(1, 1.0, 1.0, TRIALS, 1)
     assert 0.9 * said < np.std(values) < 1.1 * said
 
 
 def test_a_release_is_charged_in_full_and_once():
-    station = FakeStation(4)
+    station = Alone(participants=4)
     release(station, [Query(np.zeros(3, dtype=np.int64))] * 7, CountNoise("distributed", 0.7, 1e-6), "test")
     assert station.charged == [(0.7, 1e-6)]
     exact = release(station, [Query(np.arange(3))], CountNoise(), "test")
@@ -114,7 +86,9 @@ def test_a_release_is_charged_in_full_and_once():
 
 def test_a_station_can_demand_privacy():
     with pytest.raises(PolicyError):
-        release(FakeStation(4, allow_non_private=False), [Query(np.zeros(3, dtype=np.int64))], CountNoise(), "test")
+        release(
+            Alone(participants=4, allow_non_private=False), [Query(np.zeros(3, dtype=np.int64))], CountNoise(), "test"
+        )
 
 
 def test_replacing_one_row_doubles_the_noise():
@@ -126,4 +100,4 @@ def test_replacing_one_row_doubles_the_noise():
 
 def test_an_epsilon_too_small_to_sample_is_refused_by_name():
     with pytest.raises(ArgumentError, match="epsilon"):
-        release(FakeStation(4), [Query(np.zeros(3, dtype=np.int64))], CountNoise("distributed", 1e-300), "test")
+        release(Alone(participants=4), [Query(np.zeros(3, dtype=np.int64))], CountNoise("distributed", 1e-300), "test")
