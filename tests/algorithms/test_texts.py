@@ -1,6 +1,5 @@
 """Texts of tables come through whole: identifiers as they are written, categories that are called like missing values."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,15 +23,13 @@ def table() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def federation(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder: Path = tmp_path_factory.mktemp("tables")
+def federation(table: pd.DataFrame) -> Any:
     parties = {}
     for place, names in enumerate((["a"], ["b", "c"], ["ill"])):
         own = table.sample(frac=1.0, random_state=place)[["id", *names]]
         if place == 1:
             own["id"] = own["id"].astype(int)  # 257 and 00257 are one person
-        own.to_csv(folder / f"{place}.csv", index=False)
-        parties[f"s{place}"] = {"default": folder / f"{place}.csv"}
+        parties[f"s{place}"] = own
     with OneProcess(parties=parties, helpers=["helper"], policies=LIMITS) as running:
         yield running
 

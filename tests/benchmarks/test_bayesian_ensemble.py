@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
+from party_kit import by_columns
 
 from fedbayes.federation.embedded import EmbeddedFederation
 
@@ -31,18 +31,6 @@ def parts_of(folder: Path, name: str) -> list[list[str]]:
     return [[c for c in part if c != "class"] for part in parts]
 
 
-def written(frame: pd.DataFrame, parts: list[list[str]], folder: Path) -> dict[str, Any]:
-    """Write one shuffled file a party; return the parties of an embedded federation."""
-    frame = frame.assign(id=np.arange(len(frame)))
-    parties = {}
-    for at, part in enumerate(parts):
-        path = folder / f"{at}.csv"
-        columns = ["id", *part, *(["class"] if at == 0 else [])]
-        frame[columns].sample(frac=1, random_state=at).to_csv(path, index=False)
-        parties[f"station{at}"] = {"default": path}
-    return parties
-
-
 def fastest(run: Any) -> tuple[dict, float]:
     """Return the result and the least seconds of some runs, after one that starts the processes."""
     result, seconds = run(), []
@@ -53,18 +41,18 @@ def fastest(run: Any) -> tuple[dict, float]:
     return result, min(seconds)
 
 
-def test_faster_than_vertibayes_in_fewer_rounds(paper_data, paper_folder, tmp_path, figure) -> None:
+def test_faster_than_vertibayes_in_fewer_rounds(paper_data, paper_folder, figure) -> None:
     taken = {}
     print()
     for name, file in FILES.items():
         frame = paper_data(file)
         features = [c for part in parts_of(paper_folder, name) for c in part if c in frame]
         parts = [[c for c in part if c in frame] for part in parts_of(paper_folder, name)]
-        folder = tmp_path / name
-        folder.mkdir()
+        split = {f"station{at}": [*part, *(["class"] if at == 0 else [])] for at, part in enumerate(parts)}
         given = {"label": "class", "id_column": "id", "features": features}
         asked = {"columns": ["class", *features], "id_column": "id", "label": "class", "missing": "em_on_counts"}
-        with EmbeddedFederation(parties=written(frame, parts, folder), helpers=["helper"]) as federation:
+        parties = by_columns(frame.assign(id=np.arange(len(frame))), split)
+        with EmbeddedFederation(parties, helpers=["helper"]) as federation:
             ours, mine = fastest(partial(federation.run, "bayesian_ensemble", "fit", given))
             theirs, other = fastest(partial(federation.run, "vertibayes", "fit", asked))
         rounds = ours["federation"]["rounds"], theirs["federation"]["rounds"]

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from party_kit import by_rows
 from sklearn.naive_bayes import CategoricalNB
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
@@ -48,15 +49,10 @@ def adult_domain(*tables):
 
 
 @pytest.fixture
-def adult(paper_data, tmp_path):
+def adult(paper_data):
     """Return (parties of ten stations, domain, test table)."""
     train, test = paper_data("adult_train"), paper_data("adult_test")
-    shuffled = train.sample(frac=1, random_state=0)
-    parties = {}
-    for station in range(10):
-        path = tmp_path / f"{station}.csv"
-        shuffled[station::10].to_csv(path, index=False)
-        parties[f"station-{station}"] = path
+    parties = by_rows(train.sample(frac=1, random_state=0), [f"station-{station}" for station in range(10)])
     return parties, adult_domain(train, test), test
 
 

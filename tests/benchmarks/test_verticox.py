@@ -2,15 +2,15 @@
 
 import os
 import re
-import sys
 import threading
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 import pytest
+from cox_rehearsal import Rehearsal, standardised
+from party_kit import by_columns
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from v6_verticox.cox import likelihood
@@ -20,7 +20,6 @@ from verticox import pooled
 
 pytestmark = pytest.mark.benchmark
 PUBLISHED = {100: 0.31, 500: 0.49, 1_000: 2.2, 5_000: 31.0, 10_000: 65.0}  # seconds an iteration, three parties
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "algorithms" / "verticox"))
 GROWTH = [1_000, 10_000, 50_000, *([2**18] if os.environ.get("FEDBAYES_LARGEST") else [])]
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -103,8 +102,6 @@ def seconds(function):
 
 def test_ten_thousand_records_against_a_pooled_fit():
     """The published protocol took 32,359 s (65 s an iteration); a pooled fit takes well under a second."""
-    from conftest import Rehearsal, standardised
-
     frame = records(10_000)
     features = [f"x{i}" for i in range(6)]
     values, _ = standardised(frame, features)
@@ -200,16 +197,11 @@ def fitted(frame, features, solver, ties, stations=3, told=None):
     `told` gets the bytes.
     """
     frame["id"] = [f"p{row}" for row in range(len(frame))]
-    with TemporaryDirectory() as folder:
-        parties = {}
-        for place, part in enumerate(np.array_split(np.array(features), stations)):
-            columns = ["id", *part, *(["time", "event"] if place == stations - 1 else [])]
-            path = Path(folder) / f"s{place}.csv"
-            frame.sample(frac=1.0, random_state=place)[columns].to_csv(path, index=False)
-            parties[f"s{place}"] = {"default": path}
-        task = {"time": "time", "event": "event", "features": features, "id_column": "id"}
-        with EmbeddedFederation(parties=parties, helpers=["helper"]) as federation:
-            result = federation.run("verticox", "fit", {**task, "solver": solver, "ties": ties})
+    split = {f"s{place}": list(part) for place, part in enumerate(np.array_split(np.array(features), stations))}
+    split[f"s{stations - 1}"] += ["time", "event"]
+    task = {"time": "time", "event": "event", "features": features, "id_column": "id"}
+    with EmbeddedFederation(by_columns(frame, split), helpers=["helper"]) as federation:
+        result = federation.run("verticox", "fit", {**task, "solver": solver, "ties": ties})
     if told is not None:
         told["bytes"] = result["federation"]["bytes"]
     risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties=ties)

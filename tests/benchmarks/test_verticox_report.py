@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 from limits_kit import predicting
+from party_kit import by_columns
 
 from fedbayes.client.figures.cox import draw_forest, draw_survival
 from fedbayes.client.survival import summary_frame
@@ -18,13 +19,8 @@ FOLDS = 10
 
 
 @pytest.fixture(scope="module")
-def federation(paper_data, tmp_path_factory):
-    folder, parties = tmp_path_factory.mktemp("rossi"), {}
-    frame = paper_data("rossi").reset_index(names="id")
-    for place, (name, columns) in enumerate(SPLIT.items()):
-        path = folder / f"{name}.csv"
-        frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(path, index=False)
-        parties[name] = path
+def federation(paper_data):
+    parties = by_columns(paper_data("rossi").reset_index(names="id"), SPLIT)
     with EmbeddedFederation(parties=parties, helpers=["helper"], policies=predicting()) as running:
         yield running
 

@@ -1,10 +1,9 @@
 """Rounds and errors of `private_newton` on heavy tails and rare indicators, all roles in one process: 500 records, three stations, ten seeds."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from cox_rehearsal import Rehearsal, standardised
+from skewed_kit import EFFECTS, PAIRS, RARE, SEVERAL, TAILED, hospital, pair, several, single
 
 from fedbayes.federation.errors import ConvergenceError
 from v6_verticox.arguments import MOST_ROUNDS
@@ -13,7 +12,6 @@ from v6_verticox.rounds.lockstep import alone
 from v6_verticox.solvers.newton import solve
 
 pytestmark = pytest.mark.benchmark
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "algorithms" / "verticox"))
 SEEDS = range(10)
 SETUP = 5  # rounds of channel, alignment by an identifier, columns, and the mean at the end
 LARGEST = 10.0  # linear predictor of one record against a record at the mean: a risk of 22,000
@@ -21,8 +19,6 @@ LARGEST = 10.0  # linear predictor of one record against a record at the mean: a
 
 def measured(frame):
     """Return rounds, largest error in standard deviations and largest linear predictor; None where an indicator has no event at all."""
-    from conftest import Rehearsal, standardised
-
     features = [name for name in frame if name not in ("time", "event")]
     binary = [name for name in features if frame[name].nunique() == 2]
     if any(frame["event"][frame[name] == frame[name].max()].sum() == 0 for name in binary):
@@ -43,8 +39,6 @@ def measured(frame):
 
 
 def tables():
-    from skewed import EFFECTS, PAIRS, RARE, TAILED, hospital, pair, single
-
     effects = [*EFFECTS, "log"]
     for kind in (*TAILED, *RARE):
         for effect in effects:
@@ -80,8 +74,6 @@ def test_rounds_and_errors_on_skewed_features():
 
 def test_rounds_and_errors_of_several_heavy_tails():
     """Four features with such tails and effects beside two ordinary ones, 300 and 1,000 records."""
-    from skewed import SEVERAL, several
-
     for kind in SEVERAL:
         for rows in (300, 1_000):
             found = [measured(several(kind, seed, rows)) for seed in SEEDS]

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
-from harness.inprocess import InProcess
+from one_process import OneProcess
+from party_kit import by_rows
 
 CLINIC = {
     "time": "months",
@@ -17,15 +18,16 @@ CLINIC = {
 
 
 def ask(
-    frame: pd.DataFrame, task: Mapping[str, Any], stations: int = 3, limits: Mapping[str, Any] | None = None
+    frame: pd.DataFrame,
+    task: Mapping[str, Any],
+    stations: int = 3,
+    limits: Mapping[str, Any] | None = None,
+    function: str = "fit",
 ) -> dict[str, Any]:
-    """Fit to the records, dealt out to stations."""
-    files: dict[str, str | None] = {
-        f"s{place}": frame.iloc[place::stations].to_csv(index=False) for place in range(stations)
-    }
-    policies = {name: {"minimum_organizations": 2, **(limits or {})} for name in files}
-    with InProcess("v6_verticox", files, policies, "s0") as running:
-        return dict(running.run("fit", task))
+    """Return the answer over the records, dealt out to stations."""
+    parties = by_rows(frame, [f"s{place}" for place in range(stations)])
+    with OneProcess(parties, policies={"*": {"minimum_organizations": 2, **(limits or {})}}) as running:
+        return dict(running.run("verticox", function, task))
 
 
 def table(model: Mapping[str, Any]) -> pd.DataFrame:

@@ -26,18 +26,18 @@ def by_rows(table: pd.DataFrame, names: Iterable[str]) -> dict[str, pd.DataFrame
     return {name: table.iloc[place :: len(parties)] for place, name in enumerate(parties)}
 
 
-def with_folders(tables: Mapping[str, pd.DataFrame], folder: Path, label: str = "vault") -> dict[str, dict[str, Path]]:
-    """Write each party's table, the same file for several federations, and make the folder database in which its node remembers."""
+def with_folders(tables: Mapping[str, Any], folder: Path, label: str = "vault") -> dict[str, dict[str, Path]]:
+    """Write each party's table (a data frame, or its columns), one file for several federations, and make the folder in which its node remembers."""
     parties = {}
     for name, table in tables.items():
         parties[name] = {"default": folder / f"{name}.csv", label: folder / name}
         parties[name][label].mkdir(parents=True, exist_ok=True)
-        table.to_csv(parties[name]["default"], index=False)
+        pd.DataFrame(table).to_csv(parties[name]["default"], index=False)
     return parties
 
 
 def remembering(
-    tables: Mapping[str, pd.DataFrame], folder: Path, helpers: Sequence[str] = ("helper",), **limits: Any
+    tables: Mapping[str, Any], folder: Path, helpers: Sequence[str] = ("helper",), **limits: Any
 ) -> OneProcess:
     """Return a federation whose nodes remember their exact answers, so that no later one tells of few rows or organizations beside them."""
     policies = {name: {"ledger": "vault", "allow_differences": False, **limits} for name in tables}

@@ -31,11 +31,6 @@ def tables():
 
 
 @pytest.fixture(scope="session")
-def parties(tables, tmp_path_factory):
-    """Return {name: path} of the same tables as files."""
-    folder = tmp_path_factory.mktemp("weighted")
-    found = {}
-    for name, frame in zip(("east", "south", "west"), tables, strict=True):
-        frame.to_csv(folder / f"{name}.csv", index=False)
-        found[name] = folder / f"{name}.csv"
-    return found
+def parties(tables):
+    """Return the same tables by station."""
+    return dict(zip(("east", "south", "west"), tables, strict=True))

@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from party_kit import with_folders
 
 from fedbayes.federation import errors
 from fedbayes.federation.codec import decode, encode
@@ -55,16 +56,12 @@ def parties(tmp_path_factory):
         "b": pd.DataFrame({"id": ids, "z": z}),
         "c": pd.DataFrame({"id": ids, "w": w}),
     }
-    made = {"h": {}, "v": {}}
+    horizontal = {}
     for name in "abc":
         labels = np.array(["n", "p"])[rng.integers(0, 2, 60)]
         table = {"y": labels, "f": np.array(list("abc"))[rng.integers(0, 3, 60)], "g": rng.random(60)}
-        for kind, frame in (("h", pd.DataFrame(table)), ("v", vertical[name])):
-            path, ledger = folder / f"{kind}{name}.csv", folder / f"{kind}{name}-ledger"
-            frame.to_csv(path, index=False)
-            ledger.mkdir()
-            made[kind][name] = {"default": path, "ledger": ledger}
-    return made
+        horizontal[name] = pd.DataFrame(table)
+    return {kind: with_folders(own, folder / kind, "ledger") for kind, own in (("h", horizontal), ("v", vertical))}
 
 
 def federation(parties, method, **options):

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from lin_wei import score_residuals
 from one_process import OneProcess
+from party_kit import by_columns, remembering
 
 from fedbayes.federation.errors import ConvergenceError, DataProblem, ThresholdError
 from v6_verticox.cox.survival import censoring_curve
@@ -34,7 +35,7 @@ def table() -> pd.DataFrame:
     return frame
 
 
-PARTS = {"a": ["id", "x", "y", "more"], "b": ["id", "z", "family"], "c": ["id", "time", "event"]}
+PARTS = {"a": ["x", "y", "more"], "b": ["z", "family"], "c": ["time", "event"]}
 
 
 @pytest.fixture
@@ -42,13 +43,8 @@ def federation(tmp_path):
     """Nodes with folder databases, which let single records be predicted."""
 
     def running(differ: bool = False, frame: Any = None) -> OneProcess:
-        parties = {}
-        for name, columns in PARTS.items():
-            (tmp_path / name).mkdir(exist_ok=True)
-            (table() if frame is None else frame)[columns].to_csv(tmp_path / f"{name}.csv", index=False)
-            parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
-        limits = {"ledger": "vault", "allow_differences": differ, "allow_predictions": True}
-        return OneProcess(parties, helpers=["helper"], policies=dict.fromkeys(parties, limits))
+        tables = by_columns(table() if frame is None else frame, PARTS)
+        return remembering(tables, tmp_path, allow_differences=differ, allow_predictions=True)
 
     return running
 
@@ -253,7 +249,7 @@ def weighed(members: int) -> pd.DataFrame:
 
 def test_weights_do_not_make_one_pair_all_that_clusters_add(federation, monkeypatch):
     monkeypatch.setitem(PARTS, "c", [*PARTS["c"], "weight", "family"])
-    monkeypatch.setitem(PARTS, "b", ["id", "z"])
+    monkeypatch.setitem(PARTS, "b", ["z"])
     with federation(frame=weighed(2)) as running:
         assert running.run("verticox", "fit", {**FIT, "cluster": "family"})
         assert running.run("verticox", "fit", {**FIT, "weights": "weight", "robust": True})
@@ -273,7 +269,7 @@ def test_weights_and_clusters_at_two_stations_are_not_taken_together(federation,
 
 def test_control_unchecked_the_heavy_pair_is_told(federation, monkeypatch):
     monkeypatch.setitem(PARTS, "c", [*PARTS["c"], "weight", "family"])
-    monkeypatch.setitem(PARTS, "b", ["id", "z"])
+    monkeypatch.setitem(PARTS, "b", ["z"])
     frame = weighed(2)
     with federation(frame=frame) as running, mock.patch("v6_verticox.stations.setup.check_weighed"):
         asked = ({"robust": True}, {"cluster": "family"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -73,13 +72,9 @@ def tables() -> dict[str, pd.DataFrame]:
     }
 
 
-def federation(folder: Path, central: str = "a") -> OneProcess:
-    parties = {}
-    for name, table in tables().items():
-        table.to_csv(folder / f"{name}.csv", index=False)
-        parties[name] = folder / f"{name}.csv"
-    limits = {name: {"minimum_count": 1, "allow_predictions": True} for name in parties}
-    return OneProcess(parties, helpers=["helper"], policies=limits, aggregator=central)
+def federation(central: str = "a") -> OneProcess:
+    limits = {name: {"minimum_count": 1, "allow_predictions": True} for name in tables()}
+    return OneProcess(tables(), helpers=["helper"], policies=limits, aggregator=central)
 
 
 @contextlib.contextmanager
@@ -116,16 +111,16 @@ APPLIED = {
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_records_of_two_people_are_not_put_together(tmp_path: Path, question: str) -> None:
-    with federation(tmp_path) as running:
+def test_records_of_two_people_are_not_put_together(question: str) -> None:
+    with federation() as running:
         assert asked(running, question)
         with exchanging(), pytest.raises((MessageError, StationError), match="same records linked"):
             asked(running, question)
 
 
 @pytest.mark.parametrize("question", APPLIED)
-def test_nor_by_a_model_in_use(tmp_path: Path, question: str) -> None:
-    with federation(tmp_path) as running:
+def test_nor_by_a_model_in_use(question: str) -> None:
+    with federation() as running:
         model = asked(running, question)["model"]
         for method, function, more in APPLIED[question]:
             arguments = {"id_column": "id", "model": model, **more}
@@ -134,14 +129,14 @@ def test_nor_by_a_model_in_use(tmp_path: Path, question: str) -> None:
                 running.run(method, function, arguments)
 
 
-def test_the_error_says_that_records_may_be_linked_otherwise(tmp_path: Path) -> None:
-    with federation(tmp_path) as running, exchanging(), pytest.raises(StationError, match="same records linked"):
+def test_the_error_says_that_records_may_be_linked_otherwise() -> None:
+    with federation() as running, exchanging(), pytest.raises(StationError, match="same records linked"):
         asked(running, "table")
 
 
-def test_control_unbound_the_difference_of_two_tables_is_two_people(tmp_path: Path) -> None:
+def test_control_unbound_the_difference_of_two_tables_is_two_people() -> None:
     """One pair in four differs in both columns; the order is another one in every job."""
-    with federation(tmp_path) as running, mock.patch.object(Member, "link"):
+    with federation() as running, mock.patch.object(Member, "link"):
         told = asked(running, "table")["counts"]
         for _ in range(100):
             with exchanging():

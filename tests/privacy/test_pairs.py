@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from one_process import OneProcess
+from party_kit import remembering
 
 from fedbayes.federation.answered import selections
 from fedbayes.federation.errors import ArgumentError, PolicyError, ThresholdError
@@ -67,13 +67,7 @@ class Asking:
         tables = frames(np.random.default_rng(seed))
         self.whole = tables["a"].merge(tables["b"], on="id")
         self.cells: list[tuple[int, Cell]] = []
-        parties = {}
-        for name, table in tables.items():
-            (folder / name).mkdir()
-            table.to_csv(folder / f"{name}.csv", index=False)
-            parties[name] = {"default": folder / f"{name}.csv", "vault": folder / name}
-        policies = {name: {"ledger": "vault", "allow_differences": False, **limits} for name in parties}
-        self.federation = OneProcess(parties, helpers=["helper"], policies=policies)
+        self.federation = remembering(tables, folder, **limits)
 
     def run(self) -> int:
         """Ask; return how many tasks were answered."""
@@ -207,7 +201,6 @@ def test_no_two_answers_differ_in_few_rows_of_one_owner(tmp_path: Path, seed: in
 def test_most_sequences_get_answers(tmp_path: Path) -> None:
     answered = []
     for seed in range(8):
-        (tmp_path / str(seed)).mkdir()
         answered.append(Asking(seed, tmp_path / str(seed)).run())
     assert np.median(answered) >= 3
 
@@ -225,7 +218,6 @@ def test_control_without_a_guard_they_do(tmp_path: Path, limits: dict[str, Any],
     found = []
     with unguarded:
         for seed in range(60):
-            (tmp_path / str(seed)).mkdir()
             asking = Asking(seed, tmp_path / str(seed), **limits)
             asking.run()
             found += told(asking.cells)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
+from party_kit import with_folders
 
 from fedbayes.dp import promise
 from fedbayes.dp.ledger import Ledger
@@ -88,12 +89,11 @@ def cases():
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("parties")
     random = np.random.default_rng(1)
-    parties = {}
+    tables = {}
     for name in "abcd":
         label = random.integers(0, 2, 80)
-        frame = pd.DataFrame(
+        tables[name] = pd.DataFrame(
             {
                 "person": [f"p{number}" for number in random.integers(0, 30, 80)],
                 "age": np.clip(random.normal(40 + 15 * label, 8), 0, 100).round(1),
@@ -101,9 +101,7 @@ def running(tmp_path_factory):
                 "class": np.array(["ill", "well"])[label],
             }
         )
-        frame.to_csv(folder / f"{name}.csv", index=False)
-        (folder / name).mkdir()
-        parties[name] = {"default": folder / f"{name}.csv", "ledger": folder / name}
+    parties = with_folders(tables, tmp_path_factory.mktemp("parties"), "ledger")
     policies = {"*": {"ledger": "ledger", "allow_foreign_models": True}}
     with OneProcess(parties, policies=policies) as federation:
         model = federation.run("dp_naive_bayes", "fit", {**FIT, "noise": "none"})["model"]

@@ -1,8 +1,6 @@
 """People whose columns are spread over two stations and a third with the label; files in their own order."""
 
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,35 +39,23 @@ def with_gaps(table: pd.DataFrame, share: float = 0.1, seed: int = 5) -> pd.Data
     return holed.astype({"age": float, "xray": float})
 
 
-def written(parts: list[pd.DataFrame], folder: Path) -> dict[str, Any]:
-    """Write one shuffled file a station; return the parties of an embedded federation."""
-    folder.mkdir(parents=True, exist_ok=True)
-    parties = {}
-    for number, part in enumerate(parts):
-        path = folder / f"station{number}.csv"
-        part.sample(frac=1, random_state=number).to_csv(path, index=False)
-        parties[f"station{number}"] = {"default": path}
-    return parties
+def shuffled(parts: list[pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return the tables of stations, each in an order of its own."""
+    return {f"station{number}": part.sample(frac=1, random_state=number) for number, part in enumerate(parts)}
 
 
-def vertical(table: pd.DataFrame, folder: Path) -> dict[str, Any]:
-    return written([table[["id", *(c for c in HOMES if HOMES[c] == at)]] for at in range(3)], folder)
+def vertical(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    return shuffled([table[["id", *(c for c in HOMES if HOMES[c] == at)]] for at in range(3)])
 
 
-def horizontal(table: pd.DataFrame, folder: Path, stations: int = 3) -> dict[str, Any]:
-    return written([table.iloc[at::stations] for at in range(stations)], folder)
+def horizontal(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    return shuffled([table.iloc[at::3] for at in range(3)])
 
 
 @pytest.fixture(scope="session")
 def kit() -> SimpleNamespace:
-    return SimpleNamespace(
-        homes=HOMES,
-        limits=LIMITS,
-        population=population,
-        written=written,
-        vertical=vertical,
-        horizontal=horizontal,
-    )
+    parts = {"shuffled": shuffled, "vertical": vertical, "horizontal": horizontal}
+    return SimpleNamespace(homes=HOMES, limits=LIMITS, population=population, **parts)
 
 
 @pytest.fixture(scope="session")
@@ -83,14 +69,12 @@ def holed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def federation(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory):
-    parties = vertical(table, tmp_path_factory.mktemp("vertical"))
-    with OneProcess(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
+def federation(table: pd.DataFrame):
+    with OneProcess(vertical(table), helpers=["helper"], policies=LIMITS) as embedded:
         yield embedded
 
 
 @pytest.fixture(scope="module")
-def rows_federation(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory):
-    parties = horizontal(table, tmp_path_factory.mktemp("horizontal"))
-    with OneProcess(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
+def rows_federation(table: pd.DataFrame):
+    with OneProcess(horizontal(table), helpers=["helper"], policies=LIMITS) as embedded:
         yield embedded

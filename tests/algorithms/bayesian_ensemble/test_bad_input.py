@@ -83,27 +83,27 @@ def test_malformed_records_are_refused(federation, records) -> None:
         federation.run(NAME, "classify", {"model": fitted["model"], "records": records})
 
 
-def test_label_at_two_stations_is_refused(table, kit, tmp_path) -> None:
+def test_label_at_two_stations_is_refused(table, kit) -> None:
     parts = [table[["id", "smoke", "ill"]], table[["id", "cough", "ill"]]]
     with (
-        OneProcess(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation,
+        OneProcess(parties=kit.shuffled(parts), helpers=["helper"], policies=kit.limits) as federation,
         pytest.raises(ArgumentError, match="'ill' is at two stations"),
     ):
         federation.run(NAME, "fit", GIVEN)
 
 
-def test_no_common_class_and_no_members_and_few_rows(table, kit, tmp_path) -> None:
+def test_no_common_class_and_no_members_and_few_rows(table, kit) -> None:
     ill = table["ill"]
     apart = [table[ill == "no"], table[ill == "yes"], table[ill == "no"]]
     shared = {**GIVEN, "split": "horizontal"}
-    with OneProcess(parties=kit.written(apart, tmp_path / "a"), policies=kit.limits) as federation:
+    with OneProcess(parties=kit.shuffled(apart), policies=kit.limits) as federation:
         with pytest.raises(ArgumentError, match="class in common"):
             federation.run(NAME, "fit", shared)
         with pytest.raises(ArgumentError, match="features"):
             federation.run(NAME, "fit", {**shared, "features": ["height"]})
     few = [table.iloc[:3], table.iloc[3:300], table.iloc[300:]]
     with (
-        OneProcess(parties=kit.written(few, tmp_path / "b"), policies=kit.limits) as federation,
+        OneProcess(parties=kit.shuffled(few), policies=kit.limits) as federation,
         pytest.raises(ThresholdError, match="rows"),
     ):
         federation.run(NAME, "fit", shared)
@@ -133,17 +133,17 @@ def test_a_model_that_was_spoilt_is_refused(federation, change) -> None:
         federation.run(NAME, "evaluate", {"model": {**fitted["model"], **change}, "id_column": "id"})
 
 
-def test_a_label_of_one_class_or_at_some_stations_only_is_refused(table, kit, tmp_path) -> None:
+def test_a_label_of_one_class_or_at_some_stations_only_is_refused(table, kit) -> None:
     shared = {**GIVEN, "split": "horizontal"}
     alike = [part.assign(ill="yes") for part in (table.iloc[:200], table.iloc[200:400], table.iloc[400:])]
     with (
-        OneProcess(parties=kit.written(alike, tmp_path / "a"), policies=kit.limits) as federation,
+        OneProcess(parties=kit.shuffled(alike), policies=kit.limits) as federation,
         pytest.raises(ArgumentError, match="fewer than two classes"),
     ):
         federation.run(NAME, "fit", shared)
     lacking = [table.iloc[:200], table.iloc[200:400], table.iloc[400:].drop(columns="ill")]
     with (
-        OneProcess(parties=kit.written(lacking, tmp_path / "b"), policies=kit.limits) as federation,
+        OneProcess(parties=kit.shuffled(lacking), policies=kit.limits) as federation,
         pytest.raises(DataProblem, match=r"station2.*ill"),
     ):
         federation.run(NAME, "fit", shared)
@@ -157,10 +157,10 @@ def test_a_column_at_no_station_is_answered_with_the_nearest_of_the_dictionary(f
         federation.run(NAME, "fit", {**given, "id_column": "id", "dictionary": {"columns": columns}})
 
 
-def test_whole_records_warn_of_features_that_a_station_lacks(table, kit, tmp_path) -> None:
+def test_whole_records_warn_of_features_that_a_station_lacks(table, kit) -> None:
     parts = [table.iloc[:200], table.iloc[200:400], table.iloc[400:].drop(columns=["xray", "fever"])]
     without = "features: station2 lacks 'xray', 'fever', so its member votes without"
-    with OneProcess(parties=kit.written(parts, tmp_path), policies=kit.limits) as federation:
+    with OneProcess(parties=kit.shuffled(parts), policies=kit.limits) as federation:
         given = {"label": "ill", "split": "horizontal", "structure": "naive"}
         named = federation.run(NAME, "fit", {**given, "features": ["smoke", "xray", "fever", "caugh"]})
         every = federation.run(NAME, "fit", given)
@@ -172,9 +172,9 @@ def test_whole_records_warn_of_features_that_a_station_lacks(table, kit, tmp_pat
     assert shared["diagnostics"]["minimum_count"] is None  # of central; each station has its own
 
 
-def test_nodes_that_forbid_predictions_are_obeyed(table, kit, tmp_path) -> None:
+def test_nodes_that_forbid_predictions_are_obeyed(table, kit) -> None:
     policies = {"*": {**kit.limits["*"], "allow_predictions": False}}
-    parties = kit.vertical(table, tmp_path)
+    parties = kit.vertical(table)
     with OneProcess(parties=parties, helpers=["helper"], policies=policies) as federation:
         fitted = federation.run(NAME, "fit", GIVEN)
         for function in ("classify", "evaluate"):

@@ -35,11 +35,11 @@ def voted(federation, model, table) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.audit
-def test_edges_join_columns_of_two_parties_as_in_the_pooled_table(table, kit, tmp_path) -> None:
+def test_edges_join_columns_of_two_parties_as_in_the_pooled_table(table, kit) -> None:
     table = joined(table)
     edges = [["ill", "smoke"], ["ill", "cough"], ["smoke", "cough"], ["ill", "fever"]]
     given = {**GIVEN, "features": ["smoke", "age", "cough", "xray", "fever"]}
-    parties = kit.vertical(table, tmp_path)
+    parties = kit.vertical(table)
     with EmbeddedFederation(parties=parties, helpers=["helper"], policies=kit.limits, record=True) as federation:
         searched = federation.run(NAME, "fit", given)
         alone = federation.run(NAME, "fit", {**given, "members": "party"})
@@ -62,8 +62,8 @@ def test_edges_join_columns_of_two_parties_as_in_the_pooled_table(table, kit, tm
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("vote", ["mean", "log_pool"])
-def test_records_with_gaps(holed, kit, tmp_path, vote) -> None:
-    parties = kit.vertical(holed, tmp_path)
+def test_records_with_gaps(holed, kit, vote) -> None:
+    parties = kit.vertical(holed)
     with OneProcess(parties=parties, helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", {**GIVEN, "vote": vote, "structure": "naive"})
         ours, expected = voted(federation, fitted["model"], holed)
@@ -73,8 +73,8 @@ def test_records_with_gaps(holed, kit, tmp_path, vote) -> None:
 
 
 @pytest.mark.audit
-def test_a_group_without_a_helper(table, kit, tmp_path) -> None:
-    with OneProcess(parties=kit.vertical(table, tmp_path), policies=kit.limits) as federation:
+def test_a_group_without_a_helper(table, kit) -> None:
+    with OneProcess(parties=kit.vertical(table), policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", {**GIVEN, "helper": "none"})
         asked = {"model": fitted["model"], "id_column": "id", "helper": "none"}
         content = federation.run(NAME, "classify", asked)["model"]
@@ -84,7 +84,7 @@ def test_a_group_without_a_helper(table, kit, tmp_path) -> None:
 
 
 @pytest.mark.audit
-def test_a_group_of_hybrid_parties_votes_on_the_records_that_it_has(table, kit, tmp_path) -> None:
+def test_a_group_of_hybrid_parties_votes_on_the_records_that_it_has(table, kit) -> None:
     parts = [
         table.iloc[:300][["id", "smoke", "fever"]],
         table[["id", "ill"]],
@@ -97,7 +97,7 @@ def test_a_group_of_hybrid_parties_votes_on_the_records_that_it_has(table, kit, 
         "hybrid": "shared",
         "structure": "naive",
     }
-    with OneProcess(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation:
+    with OneProcess(parties=kit.shuffled(parts), helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", given)
         asked = {"model": fitted["model"], "id_column": "id", "identify": "station1"}
         content = federation.run(NAME, "classify", asked)["model"]

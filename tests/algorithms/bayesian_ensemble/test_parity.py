@@ -69,11 +69,8 @@ def test_members_of_two_columns_take_four_rounds(federation, fitted) -> None:
 
 
 @pytest.mark.audit
-def test_members_of_three_columns_take_five_rounds_unless_their_pairs_are_large(table, tmp_path) -> None:
-    parties = {}
-    for name, columns in {"a": ["smoke", "age", "ill"], "b": ["cough", "xray", "fever"]}.items():
-        table[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
-        parties[name] = {"default": tmp_path / f"{name}.csv"}
+def test_members_of_three_columns_take_five_rounds_unless_their_pairs_are_large(table) -> None:
+    parties = {"a": table[["id", "smoke", "age", "ill"]], "b": table[["id", "cough", "xray", "fever"]]}
     given = {"label": "ill", "id_column": "id", "features": ["smoke", "age", "cough", "xray", "fever"]}
     limits = predicting({"*": {"minimum_count": 0}})
     with OneProcess(parties, helpers=["helper"], policies=limits) as federation:
@@ -105,9 +102,9 @@ def test_scores_over_stations_equal_scores_in_one_place(federation, fitted, tabl
     assert scores["auc_by_scoring"]["published"] == pytest.approx(scores["auc"], abs=1e-9)
 
 
-def test_missing_values_are_left_out_of_tables_and_summed_over_in_votes(holed, kit, tmp_path) -> None:
+def test_missing_values_are_left_out_of_tables_and_summed_over_in_votes(holed, kit) -> None:
     parts, _ = pooled(holed, PARTS, Learning(structure="augmented"))
-    with OneProcess(parties=kit.vertical(holed, tmp_path), helpers=["helper"], policies=kit.limits) as federation:
+    with OneProcess(parties=kit.vertical(holed), helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", {"label": "ill", "id_column": "id", "structure": "augmented"})
         scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
     read = Ensemble.read(fitted)
@@ -148,21 +145,21 @@ def test_records_of_the_researcher_need_no_round(federation, fitted) -> None:
     assert result["model"]["predicted"] == ["yes", "no"]
 
 
-def hybrid_files(table, kit, folder):
+def hybrid_files(table, kit):
     parts = [
         table.iloc[:250][["id", "smoke", "age", "ill"]],
         table.iloc[250:450][["id", "smoke", "cough", "ill"]],
         table.iloc[50:560][["id", "xray", "fever"]],
     ]
-    return kit.written(parts, folder)
+    return kit.shuffled(parts)
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("hybrid", ["local", "shared"])
-def test_hybrid_records_are_scored_by_whoever_has_them(table, kit, tmp_path, hybrid) -> None:
+def test_hybrid_records_are_scored_by_whoever_has_them(table, kit, hybrid) -> None:
     domain = {"smoke": {"categories": ["no", "yes"]}, "ill": {"categories": ["no", "yes"]}}
     shared = {"id_column": "id", "split": "hybrid", "hybrid": hybrid, "domain": domain, "bins": {"age": [40, 60]}}
-    with OneProcess(parties=hybrid_files(table, kit, tmp_path), helpers=["helper"], policies=kit.limits) as federation:
+    with OneProcess(parties=hybrid_files(table, kit), helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", {"label": "ill", **shared})
         scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
     read = Ensemble.read(fitted)
@@ -177,7 +174,7 @@ def test_hybrid_records_are_scored_by_whoever_has_them(table, kit, tmp_path, hyb
 
 
 @pytest.mark.parametrize("vote", ["log_pool", "mean"])
-def test_hybrid_votes_in_one_place_are_those_of_who_has_the_record(table, kit, tmp_path, vote) -> None:
+def test_hybrid_votes_in_one_place_are_those_of_who_has_the_record(table, kit, vote) -> None:
     parts = [
         table.iloc[:250][["id", "smoke", "age", "ill"]],
         table.iloc[250:450][["id", "cough", "ill"]],
@@ -185,7 +182,7 @@ def test_hybrid_votes_in_one_place_are_those_of_who_has_the_record(table, kit, t
     ]
     domain = {"ill": {"categories": ["no", "yes"]}}
     given = {"label": "ill", "id_column": "id", "split": "hybrid", "domain": domain, "vote": vote}
-    with OneProcess(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation:
+    with OneProcess(parties=kit.shuffled(parts), helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", given)
         asked = {"model": fitted["model"], "id_column": "id", "identify": "station2"}
         content = federation.run(NAME, "classify", asked)["model"]

@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 from one_process import OneProcess
+from party_kit import with_folders
 
 NAME = "bayesian_ensemble"
 GIVEN = {"label": "ill", "id_column": "id", "structure": "naive"}
 
 
 @pytest.mark.audit
-def test_three_stations_need_no_helper(table, kit, federation, tmp_path) -> None:
+def test_three_stations_need_no_helper(table, kit, federation) -> None:
     arguments = {**GIVEN, "weights": "score", "folds": 2}
     plain = federation.run(NAME, "fit", GIVEN)
-    with OneProcess(parties=kit.vertical(table, tmp_path), policies=kit.limits) as alone:
+    with OneProcess(parties=kit.vertical(table), policies=kit.limits) as alone:
         fitted = alone.run(NAME, "fit", {**arguments, "helper": "none"})
         asked = {"model": fitted["model"], "id_column": "id", "helper": "none"}
         scores = alone.run(NAME, "evaluate", asked)
@@ -25,10 +26,7 @@ def test_three_stations_need_no_helper(table, kit, federation, tmp_path) -> None
 @pytest.mark.audit
 def test_secret_hybrid_members_vote_on_the_records_of_the_stations(table, kit, tmp_path) -> None:
     parts = [table.iloc[:300][["id", "smoke", "age", "ill"]], table.iloc[300:][["id", "cough", "xray", "ill"]]]
-    parties = kit.written(parts, tmp_path / "files")
-    for name, databases in parties.items():
-        (tmp_path / name).mkdir()
-        databases["vault"] = tmp_path / name
+    parties = with_folders(kit.shuffled(parts), tmp_path)
     limits = {**kit.limits, **{name: {"ledger": "vault"} for name in parties}}
     given = {**GIVEN, "split": "hybrid"}
     with OneProcess(parties=parties, helpers=["helper"], policies=limits) as federation:

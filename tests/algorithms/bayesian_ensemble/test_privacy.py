@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
+from party_kit import with_folders
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ThresholdError
@@ -23,9 +24,9 @@ DOMAIN = {
 GIVEN = {"label": "ill", "id_column": "id", "structure": "naive", "domain": DOMAIN, "bins": {"age": [40.0, 60.0]}}
 
 
-def recorded(kit, folder, seed: int) -> tuple[list[dict], list[dict]]:
+def recorded(kit, seed: int) -> tuple[list[dict], list[dict]]:
     """Return the transcript and the results of fit, evaluate and classify."""
-    parties = kit.vertical(kit.population(seed), folder)
+    parties = kit.vertical(kit.population(seed))
     with EmbeddedFederation(parties=parties, helpers=["helper"], policies=kit.limits, record=True) as embedded:
         fitted = embedded.run(NAME, "fit", GIVEN)
         asked = {"model": fitted["model"], "id_column": "id"}
@@ -34,8 +35,8 @@ def recorded(kit, folder, seed: int) -> tuple[list[dict], list[dict]]:
 
 
 @pytest.fixture(scope="module")
-def runs(kit, tmp_path_factory):
-    return [recorded(kit, tmp_path_factory.mktemp(f"run{seed}"), seed) for seed in (1, 2)]
+def runs(kit):
+    return [recorded(kit, seed) for seed in (1, 2)]
 
 
 CENTRAL = ("fit", "evaluate", "classify")
@@ -108,10 +109,7 @@ def test_results_say_that_they_are_not_private_and_who_learns_what(runs) -> None
 
 
 def test_secret_members_stay_and_vote(table, kit, tmp_path) -> None:
-    parties = kit.horizontal(table, tmp_path / "rows")
-    for name, databases in parties.items():
-        (tmp_path / name).mkdir()
-        databases["vault"] = tmp_path / name
+    parties = with_folders(kit.horizontal(table), tmp_path)
     limits = {"*": {**kit.limits["*"], "ledger": "vault"}}
     given = {**GIVEN, "split": "horizontal"}
     records = {name: table[name].tolist()[:40] for name in ("smoke", "age", "cough", "xray", "fever")}
@@ -136,10 +134,10 @@ def of_every_age(folder, rows=120, remembering=True):
     draw = np.random.default_rng(4)
     parties = {}
     for name in "abc":
-        (folder / name).mkdir()
         ill, sex = draw.choice(["no", "yes"], rows), draw.choice(["m", "f"], rows)
-        table = pd.DataFrame({"age": np.arange(20, 20 + rows), "sex": sex, "ill": ill})
-        parties[name] = {"default": table, **({"vault": folder / name} if remembering else {})}
+        parties[name] = pd.DataFrame({"age": np.arange(20, 20 + rows), "sex": sex, "ill": ill})
+    if remembering:
+        parties = with_folders(parties, folder)
     limits = {"allow_differences": False, **({"ledger": "vault"} if remembering else {})}
     return OneProcess(parties, policies=dict.fromkeys(parties, limits))
 

@@ -21,10 +21,9 @@ def poisoned(table: pd.DataFrame, files: int, bad: int) -> list[pd.DataFrame]:
 
 
 @pytest.fixture(scope="module")
-def attacked(kit, tmp_path_factory):
+def attacked(kit):
     parts = poisoned(kit.population(8, 750), 5, 2)
-    folder = tmp_path_factory.mktemp("attacked")
-    with OneProcess(parties=kit.written(parts, folder), helpers=["helper"], policies=kit.limits) as federation:
+    with OneProcess(parties=kit.shuffled(parts), helpers=["helper"], policies=kit.limits) as federation:
         yield federation
 
 
@@ -48,11 +47,11 @@ def test_weights_by_held_out_score_cut_poisoned_members(attacked, kit) -> None:
     assert weighed["federation"]["rounds"] == uniform["federation"]["rounds"] + 1
 
 
-def test_stations_that_lack_a_class_leave_it_to_the_others(kit, tmp_path) -> None:
+def test_stations_that_lack_a_class_leave_it_to_the_others(kit) -> None:
     table = kit.population(4, 600).assign(ill=lambda t: np.where(t["age"] > 70, "very", t["ill"]))
     parts = [table.iloc[at::3] for at in range(3)]
     parts[0] = parts[0][parts[0]["ill"] != "very"]
-    with OneProcess(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation:
+    with OneProcess(parties=kit.shuffled(parts), helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", {**ARGUMENTS, "bins": {"age": [40, 55, 70]}, "vote": "log_pool"})
         assert fitted["model"]["members"][0]["classes"] == ["no", "yes"]
         assert fitted["model"]["classes"] == ["no", "very", "yes"]
@@ -62,11 +61,11 @@ def test_stations_that_lack_a_class_leave_it_to_the_others(kit, tmp_path) -> Non
 
 
 @pytest.mark.audit
-def test_vertical_weights_come_from_cross_validation_in_private_tables(kit, tmp_path) -> None:
+def test_vertical_weights_come_from_cross_validation_in_private_tables(kit) -> None:
     table = kit.population(6, 5000)
     draw = np.random.default_rng(1)
     table["fever"] = np.where(draw.random(len(table)) < 0.5, "high", "none")
-    parties = kit.vertical(table, tmp_path)
+    parties = kit.vertical(table)
     arguments = {"label": "ill", "id_column": "id", "weights": "score", "structure": "naive"}
     with OneProcess(parties=parties, helpers=["helper"], policies=kit.limits) as federation:
         plain = federation.run(NAME, "fit", {**arguments, "weights": "uniform"})

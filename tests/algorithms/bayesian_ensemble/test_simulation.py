@@ -46,7 +46,7 @@ def test_horizontal_weighed_by_score(rows_federation, table) -> None:
 
 
 @pytest.mark.audit
-def test_hybrid(table, kit, tmp_path) -> None:
+def test_hybrid(table, kit) -> None:
     parts = [
         table.iloc[:300][["id", "smoke", "age", "ill"]],
         table.iloc[300:][["id", "smoke", "age", "ill"]],
@@ -54,7 +54,7 @@ def test_hybrid(table, kit, tmp_path) -> None:
     ]
     domain = {"smoke": {"categories": ["no", "yes"]}, "ill": {"categories": ["no", "yes"]}}
     given = {**GIVEN, "split": "hybrid", "domain": domain, "bins": {"age": [40, 60]}}
-    with OneProcess(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation:
+    with OneProcess(parties=kit.shuffled(parts), helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", given)
         scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
     frames = [part.set_index("id") for part in parts]

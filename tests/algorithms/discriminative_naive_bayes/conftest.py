@@ -1,9 +1,4 @@
-"""Fixtures of this method's tests; the tables are in `weighted_tables`."""
-
-import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).parent))
+"""Fixtures of this method's tests."""
 
 from weighted_tables import parties, tables
 

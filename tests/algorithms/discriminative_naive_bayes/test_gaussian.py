@@ -71,12 +71,10 @@ def test_weights_of_one_are_scikit_learns_model():
     np.testing.assert_allclose(ours, theirs, atol=0.02)
 
 
-def test_the_federation_learns_what_the_pooled_rows_say(tmp_path):
+def test_the_federation_learns_what_the_pooled_rows_say():
     tables = [frame(rows, seed) for seed, rows in enumerate((90, 120, 150))]
-    for name, table in zip("abc", tables, strict=True):
-        table.to_csv(tmp_path / f"{name}.csv", index=False)
     task = {"label": "class", "domain": DOMAIN, "continuous": "gaussian", "rounds": 5}
-    with OneProcess({name: tmp_path / f"{name}.csv" for name in "abc"}) as federation:
+    with OneProcess(dict(zip("abc", tables, strict=True))) as federation:
         result = federation.run("discriminative_naive_bayes", "fit", task)
         scores = federation.run("discriminative_naive_bayes", "evaluate", {"model": result["model"]})
     kind = shape()

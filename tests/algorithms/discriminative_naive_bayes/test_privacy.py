@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from one_process import OneProcess
+from party_kit import with_folders
 from weighted_tables import DOMAIN, table
 
 from fedbayes.dp.gaussian import mu_of
@@ -26,14 +27,6 @@ ALGORITHM = "discriminative_naive_bayes"
 BASE = {"label": "class", "domain": DOMAIN, "rounds": 3, "delta": 1e-6}
 
 
-def with_ledgers(parties, tmp_path):
-    found = {}
-    for name, path in parties.items():
-        (tmp_path / name).mkdir()
-        found[name] = {"default": path, "ledger": tmp_path / name}
-    return found
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("extra", "unit", "charges"),
@@ -44,7 +37,7 @@ def with_ledgers(parties, tmp_path):
     ],
 )
 def test_the_whole_budget_is_charged_once_whatever_the_steps(parties, tmp_path, extra, unit, charges):
-    files = with_ledgers(parties, tmp_path)
+    files = with_folders(parties, tmp_path, "ledger")
     policies = {"*": {"ledger": "ledger", "budget_epsilon": 2.0, "budget_delta": 1e-6, "allow_non_private": False}}
     with OneProcess(files, policies=policies) as federation:
         result = federation.run(ALGORITHM, "fit", {**BASE, **extra})
@@ -138,7 +131,7 @@ def test_one_row_may_turn_a_whole_improvement_round():
 
 
 def test_a_private_evaluation_of_shared_tables_is_charged_once(parties, tmp_path):
-    files = with_ledgers(parties, tmp_path)
+    files = with_folders(parties, tmp_path, "ledger")
     policies = {"*": {"ledger": "ledger", "budget_epsilon": 50.0}}
     with OneProcess(files, policies=policies) as federation:
         model = federation.run(ALGORITHM, "fit", {"label": "class", "domain": DOMAIN, "rounds": 1})["model"]

@@ -58,13 +58,11 @@ def test_the_default_reaches_the_optimum_of_logistic_regression(seed, clients):
 
 
 @pytest.mark.audit
-def test_the_federation_reaches_it_too(tmp_path):
+def test_the_federation_reaches_it_too():
     stations = [frame(rows, seed) for seed, rows in ((3, 150), (4, 350), (5, 200))]
-    for name, own in zip("abc", stations, strict=True):
-        own.to_csv(tmp_path / f"{name}.csv", index=False)
     whole = pd.concat(stations)
     task = {"label": "class", "domain": DOMAIN, "rounds": 40, "tolerance": 1e-8}
-    with OneProcess({name: tmp_path / f"{name}.csv" for name in "abc"}) as federation:
+    with OneProcess(dict(zip("abc", stations, strict=True))) as federation:
         result = federation.run("discriminative_naive_bayes", "fit", task)
         scores = federation.run("discriminative_naive_bayes", "evaluate", {"model": result["model"]})
     optimum, probabilities = least(whole)

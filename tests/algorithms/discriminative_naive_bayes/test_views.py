@@ -12,34 +12,32 @@ ALGORITHM = "discriminative_naive_bayes"
 ARGUMENTS = {"label": "class", "domain": DOMAIN, "rounds": 2}
 
 
-def transcript(folder, seeds):
-    parties = {}
-    for name, seed in zip("abc", seeds, strict=True):
-        table(100, seed).to_csv(folder / f"{name}{seed}.csv", index=False)
-        parties[name] = folder / f"{name}{seed}.csv"
-    with EmbeddedFederation(parties, record=True) as federation:
+def transcript(seeds):
+    with EmbeddedFederation(
+        {name: table(100, seed) for name, seed in zip("abc", seeds, strict=True)}, record=True
+    ) as federation:
         federation.run(ALGORITHM, "fit", ARGUMENTS)
         return [entry for entry in federation.transcript if entry["function"].startswith("partial")]
 
 
-def test_only_declared_rounds_and_sealed_replies(tmp_path):
-    seen = transcript(tmp_path, (1, 2, 3))
+def test_only_declared_rounds_and_sealed_replies():
+    seen = transcript((1, 2, 3))
     assert {entry["function"] for entry in seen} == {"partial_open_channel", "partial_counts", "partial_step"}
     assert all(set(entry["result"]) == {"organization", "public_key", "sealed", "filed"} for entry in seen)
 
 
 @pytest.mark.audit
-def test_messages_of_other_data_have_the_same_sizes(tmp_path):
+def test_messages_of_other_data_have_the_same_sizes():
     sizes = []
     for seeds in ((1, 2, 3), (4, 5, 6)):
-        seen = transcript(tmp_path, seeds)
+        seen = transcript(seeds)
         replies = [(e["organization"], e["function"], len(e["result"]["sealed"]) // 64) for e in seen]
         sizes.append(sorted(reply for reply in replies if reply[1] != "partial_open_channel"))
     assert sizes[0] == sizes[1]
 
 
-def test_requests_of_a_station_hold_no_other_stations_answer(tmp_path):
-    seen = transcript(tmp_path, (1, 2, 3))
+def test_requests_of_a_station_hold_no_other_stations_answer():
+    seen = transcript((1, 2, 3))
     steps = [entry["body"] for entry in seen if entry["function"] == "partial_step"]
     assert all(entry["input"]["kwargs"]["message"]["body"] is None for entry in seen[-3:]), "requests are sealed"
     for body in steps:
@@ -62,8 +60,8 @@ def test_a_masked_vector_is_uniform(parties):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("field", ["weights", "counts"])
-def test_stations_get_arrays_of_the_stated_size(tmp_path, field):
-    seen = transcript(tmp_path, (7, 8, 9))
+def test_stations_get_arrays_of_the_stated_size(field):
+    seen = transcript((7, 8, 9))
     body = next(e["body"] for e in seen if e["function"] == "partial_step")
     array = body[field]
     assert len(base64.b64decode(array["data"])) == 8 * int(np.prod(array["shape"]))

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from party_kit import with_folders
 
 DOMAIN = {
     "smoker": {"categories": ["no", "yes"]},
@@ -49,10 +50,4 @@ def domain():
 @pytest.fixture(scope="session")
 def files(tables, tmp_path_factory):
     """Return {hospital: {"default": csv, "ledger": folder}}."""
-    folder = tmp_path_factory.mktemp("hospitals")
-    parties = {}
-    for name, table in tables.items():
-        table.to_csv(folder / f"{name}.csv", index=False)
-        (folder / f"{name}-ledger").mkdir()
-        parties[name] = {"default": folder / f"{name}.csv", "ledger": folder / f"{name}-ledger"}
-    return parties
+    return with_folders(tables, tmp_path_factory.mktemp("hospitals"), "ledger")

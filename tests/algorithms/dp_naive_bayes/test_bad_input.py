@@ -95,23 +95,20 @@ def test_a_column_that_the_files_lack_is_named(federation, domain):
     check_refused(federation, wider, {}, errors.DataProblem, "weight")
 
 
-def test_wrong_files_are_refused_without_their_values(files, domain, tmp_path):
+def test_wrong_files_are_refused_without_their_values(files, domain):
     table = pd.read_csv(files["h2"]["default"])
     parties = {name: files[name]["default"] for name in ("h0", "h1")}
     texts = table.assign(age=table["age"].astype(object))
     texts.loc[3, "age"] = SECRET
     outside = table.copy()
     outside.loc[3, "smoker"] = SECRET
-    few = table[:4]
-    for name, frame in (("texts", texts), ("outside", outside), ("few", few)):
-        frame.to_csv(tmp_path / f"{name}.csv", index=False)
-    with OneProcess({**parties, "texts": tmp_path / "texts.csv"}) as running:
+    with OneProcess({**parties, "texts": texts}) as running:
         check_refused(running, domain, {"noise": "none"}, errors.DataProblem, "'age' is numeric")
         assert running.run(NAME, "fit", {"label": "class", "domain": domain, "epsilon": 1})["model"]
-    with OneProcess({**parties, "outside": tmp_path / "outside.csv"}) as running:
+    with OneProcess({**parties, "outside": outside}) as running:
         check_refused(running, domain, {"outside": "refuse"}, errors.DataProblem, "'smoker'")
         assert running.run(NAME, "fit", {"label": "class", "domain": domain, "epsilon": 1})["model"]
-    with OneProcess({**parties, "few": tmp_path / "few.csv"}) as running:
+    with OneProcess({**parties, "few": table[:4]}) as running:
         check_refused(running, domain, {}, errors.ThresholdError, "few: ")
 
 

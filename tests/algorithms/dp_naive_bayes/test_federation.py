@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from mock_kit import run_mocked
 from one_process import OneProcess
+from party_kit import with_folders
 from sklearn.metrics import log_loss, roc_auc_score
 
 from fedbayes.bayes.counting import fit_model
@@ -159,13 +160,10 @@ def test_the_schema_file_of_the_stations_suffices(files, domain):
             running.run(NAME, "fit", {"label": "class", "epsilon": 5})
 
 
-def test_the_ledger_is_charged_once_a_station(files, domain, tmp_path):
+def test_the_ledger_is_charged_once_a_station(tables, domain, tmp_path):
     from fedbayes.dp.ledger import Ledger
 
-    parties = {}
-    for name in ("h0", "h1", "h2"):
-        (tmp_path / name).mkdir()
-        parties[name] = {"default": files[name]["default"], "ledger": tmp_path / name}
+    parties = with_folders({name: tables[name] for name in ("h0", "h1", "h2")}, tmp_path, "ledger")
     limits = {"*": {"ledger": "ledger", "budget_epsilon": 4}}
     with OneProcess(parties, policies=limits) as running:
         running.run(NAME, "fit", {"label": "class", "epsilon": 3, "domain": domain})
@@ -226,12 +224,9 @@ def test_a_class_that_nobody_has_is_warned_of(federation, domain, pooled):
     assert np.mean(NaiveBayes.from_dict(result["model"]).predict(pooled) == "unheard of") < 0.2
 
 
-def test_a_station_without_rows_is_named(files, domain, tmp_path):
-    pd.DataFrame(columns=["age", "smoker", "stage", "class"]).to_csv(tmp_path / "none.csv", index=False)
-    with (
-        OneProcess({**files, "empty": tmp_path / "none.csv"}) as running,
-        pytest.raises(errors.ThresholdError, match="empty"),
-    ):
+def test_a_station_without_rows_is_named(files, domain):
+    parties = {**files, "empty": pd.DataFrame(columns=["age", "smoker", "stage", "class"])}
+    with OneProcess(parties) as running, pytest.raises(errors.ThresholdError, match="empty"):
         fit(running, domain, epsilon=1)
-    with OneProcess({**files, "empty": tmp_path / "none.csv"}, policies={"empty": {"minimum_rows": 0}}) as running:
+    with OneProcess(parties, policies={"empty": {"minimum_rows": 0}}) as running:
         assert fit(running, domain, epsilon=1)["diagnostics"]["stations"] == 6

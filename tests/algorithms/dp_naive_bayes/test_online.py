@@ -45,12 +45,8 @@ def pool():
 
 
 @pytest.fixture(scope="module")
-def federation(pool, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("online")
-    parties = {name: {"default": folder / f"{name}.csv"} for name in pool}
-    for name, frame in pool.items():
-        frame.to_csv(parties[name]["default"], index=False)
-    with OneProcess(parties, helpers=["helper"], policies={"*": {"minimum_organizations": 1}}) as running:
+def federation(pool):
+    with OneProcess(pool, helpers=["helper"], policies={"*": {"minimum_organizations": 1}}) as running:
         yield running
 
 
@@ -117,7 +113,7 @@ def test_pieces_in_any_order_are_the_pool(federation, pool, monkeypatch, statist
             np.testing.assert_allclose(feature[part], others[name][part], atol=1e-4, err_msg=f"{name} {part}")
 
 
-def test_an_update_counts_the_states_in_the_groups_of_the_fit(federation, tmp_path):
+def test_an_update_counts_the_states_in_the_groups_of_the_fit(federation):
     states = list(range(17))
     domain = {**{f"pixel {n}": {"categories": states} for n in range(20)}, "class": {"categories": ["a", "b"]}}
     generator = np.random.default_rng(0)
@@ -125,8 +121,7 @@ def test_an_update_counts_the_states_in_the_groups_of_the_fit(federation, tmp_pa
     for name in STATIONS:
         frame = pd.DataFrame({column: generator.integers(0, 17, 60) for column in domain})
         frame["class"] = generator.choice(["a", "b"], 60)
-        files[name] = {"default": tmp_path / f"{name}.csv"}
-        frame.to_csv(files[name]["default"], index=False)
+        files[name] = frame
     asked = {"label": "class", "domain": domain, "epsilon": 0.5, "rows": 500}
     with OneProcess(files, policies={"*": {"minimum_organizations": 2}}) as running:
         first = running.run(NAME, "fit", {**asked, "organizations": STATIONS[:3]})

@@ -30,7 +30,7 @@ def make(rows, seed):
 
 
 @pytest.fixture
-def federations(tmp_path):
+def federations():
     """Return ``open(changed columns)``: a federation of three stations that write these columns in other ways."""
 
     def opened(*changed):
@@ -39,8 +39,7 @@ def federations(tmp_path):
             frame = make(300, number)
             for column in changed:
                 frame[column] = "many" if column == "age" else frame[column].map(CODES[column])
-            frame.to_csv(tmp_path / f"{name}.csv", index=False)
-            parties[name] = tmp_path / f"{name}.csv"
+            parties[name] = frame
         return OneProcess(parties)
 
     return opened

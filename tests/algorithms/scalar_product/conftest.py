@@ -23,8 +23,8 @@ def pooled_table(stations=3, people=PEOPLE, seed=7):
 HOMES = {"age": 0, "smoker": 0, "weight": 1, "stage": 2}
 
 
-def spread(table, folder, stations=3, extra=15, homes=HOMES):
-    """Write one file a station; return {name: {label: path}}."""
+def spread(table, stations=3, extra=15, homes=HOMES):
+    """Return the tables of stations, each in an order of its own, with so many people whom no other one has."""
     draw = np.random.default_rng(11)
     parties = {}
     for number in range(stations):
@@ -32,10 +32,7 @@ def spread(table, folder, stations=3, extra=15, homes=HOMES):
         part = table[["id", *own]]
         strangers = part.sample(extra, random_state=number).copy()
         strangers["id"] = [f"s{number}-{i}" for i in range(extra)]
-        part = pd.concat([part, strangers]).iloc[draw.permutation(len(part) + extra)]
-        path = folder / f"station{number}.csv"
-        part.to_csv(path, index=False)
-        parties[f"station{number}"] = {"default": path}
+        parties[f"station{number}"] = pd.concat([part, strangers]).iloc[draw.permutation(len(part) + extra)]
     return parties
 
 
@@ -45,5 +42,5 @@ def table():
 
 
 @pytest.fixture(scope="session")
-def parties(table, tmp_path_factory):
-    return spread(table, tmp_path_factory.mktemp("vertical"))
+def parties(table):
+    return spread(table)

@@ -169,11 +169,11 @@ def test_noisy_counts_say_their_epsilon_and_are_near(federation, table):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("stations", "protocol"), [(8, "masked_tables"), (4, "thesis")])
-def test_a_count_over_many_stations(tmp_path, stations, protocol):
+def test_a_count_over_many_stations(stations, protocol):
     people = pooled_table(stations, 120)
     homes = {}
     small = {"*": {"minimum_count": 0}}
-    with OneProcess(spread(people, tmp_path, stations, homes=homes), ["helper"], small) as federation:
+    with OneProcess(spread(people, stations, homes=homes), ["helper"], small) as federation:
         conditions = [{"column": f"flag{number}", "op": "==", "value": 1} for number in range(stations)]
         result = ask(federation, "count", conditions=conditions, protocol=protocol)
     assert result["count"] == int(people[[f"flag{number}" for number in range(stations)]].all(axis=1).sum())

@@ -2,7 +2,6 @@
 
 import json
 
-import pandas as pd
 import pytest
 from mock_kit import NO_DATA, run_mocked
 
@@ -16,8 +15,8 @@ WEIGHT = {"column": "weight", "op": "<", "value": 75}
 
 
 def test_it_runs_under_the_mock_client(parties, table):
-    frames = [pd.read_csv(files["default"]) for files in parties.values()]
-    result = run_mocked("scalar_product", "count", [*frames, NO_DATA], conditions=[AGE, WEIGHT], id_column="id")
+    tables = [*parties.values(), NO_DATA]
+    result = run_mocked("scalar_product", "count", tables, conditions=[AGE, WEIGHT], id_column="id")
     assert result["count"] == int(((table.age >= 50) & (table.weight < 75)).sum())
 
 
@@ -43,18 +42,14 @@ def test_without_a_helper_the_count_is_the_same(parties, table):
     assert result["count"] == int(((table.age >= 50) & (table.weight < 75)).sum())
 
 
-def test_sizes_and_rounds_do_not_depend_on_the_data(parties, tmp_path):
+def test_sizes_and_rounds_do_not_depend_on_the_data(parties):
     """The same question on other people: every message has its size, and no two sealed contents are alike."""
     shapes, contents = [], []
     for seed in (1, 2):
         files = {}
-        for name, paths in parties.items():
-            frame = pd.read_csv(paths["default"], dtype=str)
-            for column in frame.columns[1:]:
-                frame[column] = frame[column].sample(frac=1, random_state=seed).to_numpy()
-            path = tmp_path / f"{name}-{seed}.csv"
-            frame.to_csv(path, index=False)
-            files[name] = {"default": path}
+        for name, table in parties.items():
+            changed = {one: table[one].sample(frac=1, random_state=seed).to_numpy() for one in table.columns[1:]}
+            files[name] = table.assign(**changed)
         with EmbeddedFederation(files, helpers=["helper"], record=True) as federation:
             federation.run("scalar_product", "count", {"conditions": [AGE, WEIGHT], "id_column": "id"})
             replies = [entry for entry in federation.transcript if entry["function"].startswith("partial")]

@@ -84,12 +84,9 @@ def test_small_answers_and_small_complements_are_refused_alike(federation):
         assert_refused(federation, errors.ThresholdError, "answer or its complement", conditions=[condition])
 
 
-def test_a_column_that_tells_people_apart_is_not_matched(parties, tmp_path):
-    changed = pd.read_csv(parties["station0"]["default"])
-    changed["phone"] = [f"06-{row:06d}" for row in range(len(changed))]
-    path = tmp_path / "phones.csv"
-    changed.to_csv(path, index=False)
-    with OneProcess({**parties, "station0": {"default": path}}, helpers=["helper"]) as opened:
+def test_a_column_that_tells_people_apart_is_not_matched(parties):
+    phones = [f"06-{row:06d}" for row in range(len(parties["station0"]))]
+    with OneProcess({**parties, "station0": parties["station0"].assign(phone=phones)}, helpers=["helper"]) as opened:
         assert_refused(
             opened, errors.PolicyError, "phone", conditions=[{"column": "phone", "op": "==", "value": "06-000001"}]
         )
@@ -105,13 +102,6 @@ def test_helper_with_data_or_with_central_is_refused(federation, parties):
 def test_no_helper_at_all(parties):
     with OneProcess(parties) as opened:
         assert_refused(opened, errors.ArgumentError, "no organization without data", conditions=[AGE])
-
-
-def changed_file(parties, tmp_path, name, change):
-    table = pd.read_csv(parties[name]["default"])
-    path = tmp_path / f"{name}-changed.csv"
-    change(table).to_csv(path, index=False)
-    return {**parties, name: {"default": path}}
 
 
 @pytest.mark.few(3)
@@ -131,9 +121,9 @@ def changed_file(parties, tmp_path, name, change):
         (lambda t: t.assign(age=50), errors.ArgumentError, "'age' is at two stations"),
     ],
 )
-def test_files(parties, tmp_path, change, kind, words):
-    files = changed_file(parties, tmp_path, "station1", change)
-    with OneProcess(files, helpers=["helper"]) as opened:
+def test_files(parties, change, kind, words):
+    changed = change(parties["station1"].reset_index(drop=True))
+    with OneProcess({**parties, "station1": changed}, helpers=["helper"]) as opened:
         assert_refused(opened, kind, words, conditions=[AGE, WEIGHT])
 
 
@@ -174,7 +164,7 @@ def test_the_ledger_counts_questions_and_epsilon(parties, tmp_path, conditions):
     """One question, whatever is asked beside it to judge the answer."""
     ledger = tmp_path / "ledger"
     ledger.mkdir()
-    files = {**parties, "station0": {**parties["station0"], "ledger": ledger}}
+    files = {**parties, "station0": {"default": parties["station0"], "ledger": ledger}}
     policies = {"station0": {"ledger": "ledger", "maximum_queries": 2, "budget_epsilon": 10}}
     with OneProcess(files, helpers=["helper"], policies=policies) as opened:
         for _ in range(2):
@@ -182,14 +172,12 @@ def test_the_ledger_counts_questions_and_epsilon(parties, tmp_path, conditions):
         assert_refused(opened, errors.BudgetError, "station0", conditions=conditions)
 
 
-def test_a_product_of_missing_codes_says_what_to_do_and_that_helps(table, parties, tmp_path):
-    changed = pd.read_csv(parties["station1"]["default"])
-    changed.loc[changed["weight"] < 65, "weight"] = -9
-    path = tmp_path / "weights.csv"
-    changed.to_csv(path, index=False)
+def test_a_product_of_missing_codes_says_what_to_do_and_that_helps(table, parties):
+    weights = parties["station1"]["weight"]
+    changed = parties["station1"].assign(weight=weights.mask(weights < 65, -9))
     entries = {"id": {"type": "identifier"}, "age": {"type": "number"}, "weight": {"type": "number"}}
     asked = {"columns": ["age", "weight"]}
-    with OneProcess({**parties, "station1": {"default": path}}, helpers=["helper"]) as opened:
+    with OneProcess({**parties, "station1": changed}, helpers=["helper"]) as opened:
         declared = {"columns": {**entries, "weight": {"type": "number", "missing": [-9]}}}
         words = "missing values.*`recode`.*not under `missing`.*leave these records out"
         assert_refused(opened, errors.DataProblem, words, "scalar_product", **asked, dictionary=declared)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from limits_kit import predicting
 from one_process import OneProcess
+from party_kit import by_rows
 
 DOMAIN = {
     "color": {"categories": ["red", "green", "blue"]},
@@ -41,28 +42,20 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def horizontal(table: pd.DataFrame, ledger: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneProcess]:
+def horizontal(table: pd.DataFrame, ledger: Path) -> Iterator[OneProcess]:
     """Four stations with 225 rows each, and a helper; the first station has a ledger."""
-    folder = tmp_path_factory.mktemp("horizontal")
-    parties: dict[str, dict[str, Path]] = {}
-    for number, name in enumerate("pqrs"):
-        table.iloc[number::4].to_csv(folder / f"{name}.csv", index=False)
-        parties[name] = {"default": folder / f"{name}.csv"}
-    parties["p"]["ledger"] = ledger
+    parties = by_rows(table, "pqrs")
     # Fits here are next to exact, and over three of the stations and all four: only a node that lets differences out answers both.
     policies = {"p": {"ledger": "ledger", "budget_epsilon": 1e9, "allow_differences": True}}
-    with OneProcess(parties=parties, helpers=["dealer"], policies=predicting(policies)) as federation:
+    remembering = {**parties, "p": {"default": parties["p"], "ledger": ledger}}
+    with OneProcess(remembering, helpers=["dealer"], policies=predicting(policies)) as federation:
         yield federation
 
 
 @pytest.fixture(scope="session")
-def vertical(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneProcess]:
+def vertical(table: pd.DataFrame) -> Iterator[OneProcess]:
     """Three stations, each with one feature of the same rows and the label."""
-    folder = tmp_path_factory.mktemp("vertical")
-    parties = {}
-    for name in ("color", "size", "shape"):
-        table[[name, "kind"]].to_csv(folder / f"{name}.csv", index=False)
-        parties[f"has {name}"] = {"default": folder / f"{name}.csv"}
+    parties = {f"has {name}": table[[name, "kind"]] for name in ("color", "size", "shape")}
     with OneProcess(
         parties=parties, helpers=["dealer"], policies=predicting({"*": {"minimum_count": 1}})
     ) as federation:

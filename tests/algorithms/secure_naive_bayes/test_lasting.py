@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from limits_kit import predicting
+from party_kit import with_folders
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import BudgetError, DataProblem
@@ -32,18 +33,14 @@ TASK = {
 @pytest.fixture
 def hospitals(table, tmp_path):
     """Three stations with ledgers, each with one feature; yields the federation and the folder."""
-    parties = {}
-    for name in FEATURES:
-        table[[name, "kind"]].to_csv(tmp_path / f"{name}.csv", index=False)
-        (tmp_path / f"{name}-ledger").mkdir()
-        parties[name] = {"default": tmp_path / f"{name}.csv", "ledger": tmp_path / f"{name}-ledger"}
+    parties = with_folders({name: table[[name, "kind"]] for name in FEATURES}, tmp_path, "ledger")
     policies = predicting({"*": {"ledger": "ledger", "budget_epsilon": 0.45}})
     with EmbeddedFederation(parties=parties, policies=policies) as federation:
         yield federation, tmp_path
 
 
 def spent(folder, name):
-    path = folder / f"{name}-ledger" / "fedbayes-ledger.sqlite3"
+    path = folder / name / "fedbayes-ledger.sqlite3"
     with sqlite3.connect(path) as ledger:
         return ledger.execute("SELECT SUM(epsilon) FROM debits").fetchone()[0]
 
@@ -117,7 +114,7 @@ def test_a_node_that_restarts_in_mid_round_pays_once_and_keeps_one_table(hospita
 def test_damaged_tables_are_refused(hospitals):
     federation, folder = hospitals
     federation.run("secure_naive_bayes", "classify", TASK)
-    (kept,) = (folder / "size-ledger").glob("fedbayes-tables-*")
+    (kept,) = (folder / "size").glob("fedbayes-tables-*")
     assert kept.stat().st_mode & 0o777 == 0o600
     kept.write_bytes(b"nonsense")
     with pytest.raises(DataProblem, match=r"size.*renewed"):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mock_kit import run_mocked
+from party_kit import by_rows
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import MessageError
@@ -23,11 +24,8 @@ def test_it_runs_under_the_mock_client(table):
 
 
 @pytest.fixture(scope="module")
-def files(table, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("package")
-    for number, name in enumerate("xyz"):
-        table.iloc[number::3].to_csv(folder / f"{name}.csv", index=False)
-    return {name: folder / f"{name}.csv" for name in "xyz"}
+def files(table):
+    return by_rows(table, "xyz")
 
 
 def test_messages_are_sealed_and_their_sizes_do_not_depend_on_the_data(files):

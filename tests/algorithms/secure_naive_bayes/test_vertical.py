@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
+from party_kit import with_folders
 
 from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.naive_bayes import NaiveBayes
@@ -116,10 +117,10 @@ def test_a_feature_at_two_stations_is_refused(horizontal):
 @pytest.mark.parametrize("noise", [{"noise": "none"}, {"epsilon": 1e5}])
 def test_two_exact_tables_of_one_station_are_held_against_each_other(tmp_path, noise):
     rows = 120
-    ill, parties = np.where(np.arange(rows) % 2, "no", "yes"), {}
-    for name, column in (("a", np.arange(20, 20 + rows)), ("b", np.arange(rows) % 3), ("c", np.arange(rows) % 4)):
-        (tmp_path / name).mkdir()
-        parties[name] = {"default": pd.DataFrame({f"of_{name}": column, "ill": ill}), "vault": tmp_path / name}
+    ill = np.where(np.arange(rows) % 2, "no", "yes")
+    columns = {"a": np.arange(20, 20 + rows), "b": np.arange(rows) % 3, "c": np.arange(rows) % 4}
+    tables = {name: pd.DataFrame({f"of_{name}": column, "ill": ill}) for name, column in columns.items()}
+    parties = with_folders(tables, tmp_path)
     domain = {"of_a": {"bounds": [0, 200]}, "of_b": {"categories": [0, 1, 2]}, "of_c": {"categories": [0, 1, 2, 3]}}
     asked = {"label": "ill", "split": "vertical", "domain": {**domain, "ill": {"categories": ["no", "yes"]}}, **noise}
     with OneProcess(

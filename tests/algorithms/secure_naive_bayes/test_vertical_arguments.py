@@ -107,9 +107,8 @@ def test_margins_of_other_rows_are_noticed():
 @pytest.fixture(scope="module")
 def odd(table, tmp_path_factory):
     """Stations with a ledger at one of them, without the label, with fewer rows, with text for numbers, and a helper."""
-    folder = tmp_path_factory.mktemp("odd")
-    parts = {
-        "C": table[["color", "kind"]],
+    parties = {
+        "C": {"default": table[["color", "kind"]], "ledger": tmp_path_factory.mktemp("ledger")},
         "Z": table[["size", "kind"]],
         "S": table[["shape", "kind"]],
         "no label": table[["shape"]],
@@ -117,18 +116,13 @@ def odd(table, tmp_path_factory):
         "short": table[["color", "kind"]].iloc[:500],
         "text": table[["size", "kind"]].assign(size=SECRET),
     }
-    for name, part in parts.items():
-        part.to_csv(folder / f"{name}.csv", index=False)
-    (folder / "ledger").mkdir()
-    parties = {name: {"default": folder / f"{name}.csv"} for name in parts}
-    parties["C"]["ledger"] = folder / "ledger"
     policies = {
         "C": {"ledger": "ledger", "budget_epsilon": 1e9, "minimum_count": 1},
         "no label": {"allow_non_private": False},
     }
     with OneProcess(parties=parties, helpers=["dealer"], policies=predicting(policies)) as federation:
         run = federation.run
-        yield SimpleNamespace(run=lambda *task: run("secure_naive_bayes", *task), ledger=folder / "ledger")
+        yield SimpleNamespace(run=lambda *task: run("secure_naive_bayes", *task), ledger=parties["C"]["ledger"])
 
 
 def spent(odd):
@@ -259,11 +253,8 @@ def test_an_epsilon_that_hides_nobody_is_not_called_private(odd, table):
         odd.run("classify", {**CLASSIFY, "epsilon": 25.0, "bins": 10, "organizations": THREE})
 
 
-def test_records_are_classified_only_where_every_node_allows_it(table, tmp_path):
-    parties = {}
-    for name in ("color", "size", "shape"):
-        table[[name, "kind"]].to_csv(tmp_path / f"{name}.csv", index=False)
-        parties[name] = tmp_path / f"{name}.csv"
+def test_records_are_classified_only_where_every_node_allows_it(table):
+    parties = {name: table[[name, "kind"]] for name in ("color", "size", "shape")}
     policies = predicting({"size": {"allow_predictions": "false"}})
     with OneProcess(parties=parties, policies=policies) as federation:
         with pytest.raises(PolicyError, match="size: this node does not let single records"):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from party_kit import with_folders
 
 DOMAIN = {
     "age": {"bounds": [0, 100]},
@@ -48,9 +49,4 @@ def domain():
 @pytest.fixture
 def parties(tables, tmp_path):
     """Return {station: {"default": csv, "ledger": folder}}, with fresh ledgers."""
-    found = {}
-    for name, table in tables.items():
-        table.to_csv(tmp_path / f"{name}.csv", index=False)
-        (tmp_path / f"{name}-ledger").mkdir()
-        found[name] = {"default": tmp_path / f"{name}.csv", "ledger": tmp_path / f"{name}-ledger"}
-    return found
+    return with_folders(tables, tmp_path, "ledger")

@@ -1,6 +1,5 @@
 """People whose columns are spread over stations: each file in its own order, with some people of its own."""
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -69,17 +68,13 @@ def with_gaps(table: pd.DataFrame, share: float = 0.1, seed: int = 5) -> pd.Data
     return holed.astype({"age": float, "xray": float})
 
 
-def spread(table: pd.DataFrame, folder: Path, homes: dict[str, int] = HOMES, extra: int = 12) -> dict[str, Any]:
-    """Write one file a station; return the parties of an embedded federation."""
-    folder.mkdir(parents=True, exist_ok=True)
+def spread(table: pd.DataFrame, extra: int = 0) -> dict[str, pd.DataFrame]:
+    """Return the tables of stations, each in an order of its own, with so many people whom no other one has."""
     parties = {}
-    for number in range(max(homes.values()) + 1):
-        part = table[["id", *(name for name, home in homes.items() if home == number)]]
+    for number in range(3):
+        part = table[["id", *(name for name, home in HOMES.items() if home == number)]]
         strangers = part.sample(extra, random_state=number).assign(id=[f"s{number}-{i}" for i in range(extra)])
-        part = pd.concat([part, strangers]).sample(frac=1, random_state=number)
-        path = folder / f"station{number}.csv"
-        part.to_csv(path, index=False)
-        parties[f"station{number}"] = {"default": path}
+        parties[f"station{number}"] = pd.concat([part, strangers]).sample(frac=1, random_state=number)
     return parties
 
 
@@ -93,7 +88,7 @@ def pooled(table: pd.DataFrame, bins: Any = "quantile") -> tuple[PooledTables, d
 
 @pytest.fixture(scope="session")
 def kit() -> SimpleNamespace:
-    """What tests share: `defaults` of fit, `limits`, `pooled(table)`, `spread(table, folder)`, `population(seed)`."""
+    """What tests share: `defaults` of fit, `limits`, `pooled(table)`, `spread(table)`, `population(seed)`."""
     return SimpleNamespace(defaults=DEFAULTS, limits=LIMITS, pooled=pooled, spread=spread, population=population)
 
 
@@ -108,16 +103,14 @@ def holed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def federation(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory):
-    parties = spread(table, tmp_path_factory.mktemp("whole"), extra=0)
-    with OneProcess(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
+def federation(table: pd.DataFrame):
+    with OneProcess(spread(table), helpers=["helper"], policies=LIMITS) as embedded:
         yield embedded
 
 
 @pytest.fixture(scope="module")
-def holed_federation(holed: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory):
-    parties = spread(holed, tmp_path_factory.mktemp("holed"), extra=0)
-    with OneProcess(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
+def holed_federation(holed: pd.DataFrame):
+    with OneProcess(spread(holed), helpers=["helper"], policies=LIMITS) as embedded:
         yield embedded
 
 

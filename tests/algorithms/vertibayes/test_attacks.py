@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
+from party_kit import by_columns, by_rows
 
 from fedbayes.bayes.small_counts import grouped, shown
 from fedbayes.federation.errors import AlgorithmError, ArgumentError, ThresholdError
 
 LIMITS = {"*": {"minimum_count": 10, "allow_predictions": "false"}}
+SPLIT = {"a": ["income", "street"], "b": ["hiv"]}
 HOLES = {"*": {"minimum_rows": 1, "minimum_count": 0}}
 
 
@@ -25,18 +27,9 @@ def people() -> pd.DataFrame:
     return pd.DataFrame({"id": [f"p{row:03d}" for row in range(200)], "income": income, "street": street, "hiv": hiv})
 
 
-def split_columns(people: pd.DataFrame, folder: pathlib.Path) -> dict:
-    parties = {}
-    for name, columns in {"a": ["id", "income", "street"], "b": ["id", "hiv"]}.items():
-        people[columns].sample(frac=1, random_state=1).to_csv(folder / f"{name}.csv", index=False)
-        parties[name] = {"default": folder / f"{name}.csv"}
-    return parties
-
-
 @pytest.fixture(scope="module")
-def guarded(people, tmp_path_factory):
-    parties = split_columns(people, tmp_path_factory.mktemp("guarded"))
-    with OneProcess(parties=parties, helpers=["helper"], policies=LIMITS) as federation:
+def guarded(people):
+    with OneProcess(by_columns(people, SPLIT), helpers=["helper"], policies=LIMITS) as federation:
         yield federation
 
 
@@ -64,7 +57,7 @@ def test_cut_points_around_one_person_are_refused_at_the_owner(guarded, people, 
         guarded.run("vertibayes", "evaluate", {"model": crafted(x), "id_column": "id", "method": "counts"})
 
 
-def test_a_category_of_one_person_is_not_told_by_any_part_of_a_result(guarded, people, tmp_path) -> None:
+def test_a_category_of_one_person_is_not_told_by_any_part_of_a_result(guarded, people) -> None:
     """The label of the persons with a street of their own is turned round: nothing that is published may change by it alone."""
     given = {
         "columns": ["street", "hiv"],
@@ -82,11 +75,8 @@ def test_a_category_of_one_person_is_not_told_by_any_part_of_a_result(guarded, p
     other = people.copy()
     other.loc[0, "hiv"], other.loc[1, "hiv"] = swapped["hiv"][1], swapped["hiv"][0]
     found = []
-    for number, table in enumerate([swapped, other]):
-        (tmp_path / str(number)).mkdir()
-        with OneProcess(
-            parties=split_columns(table, tmp_path / str(number)), helpers=["helper"], policies=LIMITS
-        ) as federation:
+    for table in (swapped, other):
+        with OneProcess(by_columns(table, SPLIT), helpers=["helper"], policies=LIMITS) as federation:
             public = {"street": ["lane"] * 10, "hiv": ["pos"] * 10}
             asked = {**given, "validation": "public", "public_records": public}
             result = federation.run("vertibayes", "fit", asked)
@@ -104,10 +94,9 @@ def test_a_category_of_one_person_is_not_told_by_any_part_of_a_result(guarded, p
     assert found[0] == found[1]
 
 
-def test_records_at_two_stations_do_not_count_twice_under_an_epsilon(people, tmp_path) -> None:
-    for name, rows in {"a": people.iloc[:120], "b": people.iloc[80:]}.items():
-        rows[["id", "street", "hiv"]].to_csv(tmp_path / f"{name}.csv", index=False)
-    parties = {name: {"default": tmp_path / f"{name}.csv"} for name in "ab"}
+def test_records_at_two_stations_do_not_count_twice_under_an_epsilon(people) -> None:
+    table = people[["id", "street", "hiv"]]
+    parties = {"a": table.iloc[:120], "b": table.iloc[80:]}
     domain = {name: {"categories": sorted(set(people[name]))} for name in ("street", "hiv")}
     given = {"columns": ["street", "hiv"], "id_column": "id", "structure": [["street", "hiv"]], "split": "hybrid"}
     given |= {"domain": domain, "missing": "category"}
@@ -122,22 +111,15 @@ def test_records_at_two_stations_do_not_count_twice_under_an_epsilon(people, tmp
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("split", ["vertical", "horizontal"])
-def test_whether_a_category_occurs_decides_nothing_under_an_epsilon(people, tmp_path, split) -> None:
+def test_whether_a_category_occurs_decides_nothing_under_an_epsilon(people, split) -> None:
     found = []
     domain = {"street": {"categories": ["s0", "s1", "s2", "s3"]}, "hiv": {"categories": ["neg", "pos"]}}
     domain["income"] = {"bounds": [1100, 1200]}
-    for number, rare in enumerate(("s0", "unheard of")):
+    for rare in ("s0", "unheard of"):
         table = people.assign(street=people["street"].where(people.index > 1, "s0"))
         table.loc[5, "street"] = rare
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        if split == "vertical":
-            parties, helpers = split_columns(table, folder), ["helper"]
-        else:
-            parties, helpers = {}, []
-            for part in range(3):
-                table.iloc[part::3].to_csv(folder / f"{part}.csv", index=False)
-                parties[f"h{part}"] = {"default": folder / f"{part}.csv"}
+        whole = by_rows(table, ["h0", "h1", "h2"]), []
+        parties, helpers = (by_columns(table, SPLIT), ["helper"]) if split == "vertical" else whole
         limits = {"*": {"minimum_count": 10, "allow_non_private": "false"}}
         given = {"columns": ["street", "income", "hiv"], "structure": [["street", "hiv"]], "split": split}
         given |= {"epsilon": 1.0, "domain": domain} | ({"id_column": "id"} if split == "vertical" else {})
@@ -151,12 +133,11 @@ def test_whether_a_category_occurs_decides_nothing_under_an_epsilon(people, tmp_
     assert found[0] == found[1]
 
 
-def test_a_column_that_nobody_understands_is_the_first_warning(people, tmp_path) -> None:
+def test_a_column_that_nobody_understands_is_the_first_warning(people) -> None:
     domain = {"street": {"categories": ["m", "f"]}, "hiv": {"categories": ["neg", "pos"]}}
     given = {"columns": ["street", "hiv"], "structure": [["street", "hiv"]], "id_column": "id", "domain": domain}
-    with OneProcess(
-        parties=split_columns(people, tmp_path), helpers=["helper"], policies={"*": {"minimum_count": 0}}
-    ) as federation:
+    limits = {"*": {"minimum_count": 0}}
+    with OneProcess(by_columns(people, SPLIT), helpers=["helper"], policies=limits) as federation:
         noisy = federation.run("vertibayes", "fit", {**given, "epsilon": 50.0})
         with pytest.raises(AlgorithmError, match="street"):
             federation.run("vertibayes", "fit", given)

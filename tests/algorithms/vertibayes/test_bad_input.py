@@ -84,11 +84,7 @@ def test_arguments_of_a_task_are_refused_by_name(federation, given, arguments, m
     assert SECRET not in str(refusal.value)
 
 
-def run(files: dict[str, pd.DataFrame], folder, arguments, helpers=("helper",), limits=None):
-    parties = {}
-    for name, frame in files.items():
-        frame.to_csv(folder / f"{name}.csv", index=False)
-        parties[name] = {"default": folder / f"{name}.csv"}
+def run(parties: dict[str, pd.DataFrame], arguments, helpers=("helper",), limits=None):
     policies = {"*": {"minimum_rows": 5, **(limits or {})}}
     with OneProcess(parties=parties, helpers=list(helpers), policies=policies) as embedded:
         return embedded.run("vertibayes", "fit", arguments)
@@ -99,72 +95,68 @@ def halves(table) -> dict[str, pd.DataFrame]:
     return {"a": table[["id", "smoke", "age"]], "b": table[["id", "xray", "ill"]]}
 
 
-def assert_refused(kind, message, files, folder, given, **more) -> None:
+def assert_refused(kind, message, parties, given, **more) -> None:
     arguments = {**given, "columns": ["smoke", "ill"], "structure": [["smoke", "ill"]], **more.pop("arguments", {})}
     with pytest.raises(kind, match=message) as refusal:
-        run(files, folder, arguments, **more)
+        run(parties, arguments, **more)
     assert SECRET not in str(refusal.value)
 
 
-def test_bad_files_are_refused(halves, given, tmp_path) -> None:
+def test_bad_files_are_refused(halves, given) -> None:
     repeated = {**halves, "a": pd.concat([halves["a"], halves["a"].head(3)])}
-    assert_refused(DataProblem, "a: column 'id': some rows repeat", repeated, tmp_path, given)
+    assert_refused(DataProblem, "a: column 'id': some rows repeat", repeated, given)
     gaps = {**halves, "b": halves["b"].assign(id=halves["b"]["id"].mask(halves["b"].index < 2))}
-    assert_refused(DataProblem, "b: column 'id': some rows have no identifier", gaps, tmp_path, given)
+    assert_refused(DataProblem, "b: column 'id': some rows have no identifier", gaps, given)
     strangers = {**halves, "b": halves["b"].assign(id=[f"q{i}" for i in range(len(halves["b"]))])}
-    assert_refused(DataProblem, "no record in common", strangers, tmp_path, given)
+    assert_refused(DataProblem, "no record in common", strangers, given)
     doubled = {**halves, "b": halves["b"].assign(smoke="no")}
-    assert_refused(ArgumentError, r"column 'smoke' is at two stations \(a, b\)", doubled, tmp_path, given)
+    assert_refused(ArgumentError, r"column 'smoke' is at two stations \(a, b\)", doubled, given)
     empty = {**halves, "b": halves["b"].assign(ill=None)}
-    assert_refused(DataProblem, "column 'ill' has no value in any row", empty, tmp_path, given)
+    assert_refused(DataProblem, "column 'ill' has no value in any row", empty, given)
     few = {**halves, "b": halves["b"].head(3)}
-    assert_refused(ThresholdError, "fewer rows than the node demands", few, tmp_path, given)
+    assert_refused(ThresholdError, "fewer rows than the node demands", few, given)
 
 
-def test_unseen_states_are_refused(halves, given, tmp_path) -> None:
+def test_unseen_states_are_refused(halves, given) -> None:
     domain = {"smoke": {"categories": ["no"]}}
-    assert_refused(
-        DataProblem, "column 'smoke' holds a value outside", halves, tmp_path, given, arguments={"domain": domain}
-    )
+    assert_refused(DataProblem, "column 'smoke' holds a value outside", halves, given, arguments={"domain": domain})
 
 
-def test_placement_and_budgets_are_respected(halves, given, tmp_path) -> None:
-    assert_refused(PlacementError, "holds data", halves, tmp_path, given, arguments={"helper": "b"})
+def test_placement_and_budgets_are_respected(halves, given) -> None:
+    assert_refused(PlacementError, "holds data", halves, given, arguments={"helper": "b"})
     assert_refused(
         ArgumentError,
         "helper: no organization without data",
         halves,
-        tmp_path,
         given,
         helpers=(),
         limits={"minimum_organizations": 2},
     )
-    assert_refused(PolicyError, "differentially private", halves, tmp_path, given, limits={"allow_non_private": False})
+    assert_refused(PolicyError, "differentially private", halves, given, limits={"allow_non_private": False})
     domain = {name: {"categories": ["no", "yes"]} for name in ("smoke", "ill")}
     costly = {"epsilon": 3.0, "domain": domain}
     assert_refused(
         (PolicyError, BudgetError),
         "epsilon",
         halves,
-        tmp_path,
         given,
         limits={"maximum_epsilon": 1.0},
         arguments=costly,
     )
 
 
-def test_too_many_states_are_refused_before_tables_are_asked(given, tmp_path) -> None:
+def test_too_many_states_are_refused_before_tables_are_asked(given) -> None:
     people = 400
     many = {name: pd.DataFrame({"id": range(people), name: [f"s{i % 66}" for i in range(people)]}) for name in "abcd"}
     arguments = {**given, "columns": list("abcd"), "structure": [["a", "d"], ["b", "d"], ["c", "d"]]}
     with pytest.raises(ArgumentError, match="too many cells"):
-        run(many, tmp_path, arguments)
+        run(many, arguments)
 
 
-def test_a_constant_column_is_learned_with_one_state(halves, given, tmp_path) -> None:
+def test_a_constant_column_is_learned_with_one_state(halves, given) -> None:
     files = {**halves, "a": halves["a"].assign(smoke="no")}
     arguments = {**given, "columns": ["smoke", "ill"], "structure": "k2"}
-    model = run(files, tmp_path, arguments)["model"]
+    model = run(files, arguments)["model"]
     assert model["nodes"]["smoke"]["states"] == ["no"]
     assert model["tables"]["smoke"]["probabilities"] == [1.0]
     assert model["edges"] == []

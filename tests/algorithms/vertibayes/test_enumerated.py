@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
+from party_kit import by_columns
 
 from fedbayes.bayes.em import EmSettings, expectation_maximisation
 
@@ -99,15 +100,12 @@ def family_table(cards, codes, pseudocount):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 4, 5])
-def test_a_federated_fit_on_counts_is_that_of_all_completions_of_a_family(seed, tmp_path):
+def test_a_federated_fit_on_counts_is_that_of_all_completions_of_a_family(seed):
     cards, parents, codes = drawn(seed)
     names = [f"c{place}" for place in range(len(cards))]
     table = pd.DataFrame({name: [None if c < 0 else f"s{c}" for c in codes[:, n]] for n, name in enumerate(names)})
     table.insert(0, "id", [f"r{record:02d}" for record in range(RECORDS)])
-    files = {}
-    for party, columns in {"p": names[:1], "q": names[1:]}.items():
-        files[party] = {"default": tmp_path / f"{party}.csv"}
-        table.sample(frac=1.0, random_state=seed)[["id", *columns]].to_csv(files[party]["default"], index=False)
+    files = by_columns(table, {"p": names[:1], "q": names[1:]})
     asked = {
         "id_column": "id",
         "columns": names,

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
+from party_kit import with_folders
 
 from fedbayes.bayes.bif import from_bif, to_bif
 from fedbayes.bayes.network import BayesianNetwork
@@ -129,10 +130,7 @@ def test_one_record_changes_twice_the_cells_between_stations_that_hold_columns()
 def test_values_that_are_erased_cost_the_noise_of_a_record_more_and_are_named_as_what_is_promised(tmp_path) -> None:
     parties, helpers, own = placed(people(), "vertical")
     limits = {**LIMITS, **{name: {**LIMITS["*"], "ledger": "ledger"} for name in parties}}
-    stations = {name: {"default": table, "ledger": tmp_path / name} for name, table in parties.items()}
-    for station in stations.values():
-        station["ledger"].mkdir()
-    with OneProcess(parties=stations, helpers=helpers, policies=limits) as federation:
+    with OneProcess(with_folders(parties, tmp_path, "ledger"), helpers=helpers, policies=limits) as federation:
         erased = federation.run("vertibayes", "fit", {**ASKED, **own, "neighbors": "zero_out"})
     added = fitted(people(), "horizontal")
     for ours, theirs in zip(erased["diagnostics"]["measured"], added["diagnostics"]["measured"], strict=True):
@@ -142,8 +140,8 @@ def test_values_that_are_erased_cost_the_noise_of_a_record_more_and_are_named_as
     assert (privacy["neighbors"], privacy["epsilon"], privacy["delta"]) == ("zero_out", 8.0, 1e-5)
     assert privacy["sensitivity"].startswith("1 a table")
     assert "which records are common, and their number, are taken as public" in privacy["composition"]
-    for name, station in stations.items():
-        debits = [entry for entry in Ledger(station["ledger"] / "fedbayes-ledger.sqlite3").entries() if entry.epsilon]
+    for name in parties:
+        debits = [entry for entry in Ledger(tmp_path / name / "fedbayes-ledger.sqlite3").entries() if entry.epsilon]
         assert [(entry.epsilon, entry.note) for entry in debits] == [(8.0, "tables, zero_out")], name
 
 
@@ -212,11 +210,7 @@ def test_held_out_folds_have_a_part_of_the_budget() -> None:
 
 
 def test_a_ledger_is_debited_once_for_all_batches(tmp_path: Path) -> None:
-    parties = {}
-    for name, part in placed(people(rows=300), "horizontal")[0].items():
-        (tmp_path / name).mkdir()
-        part.to_csv(tmp_path / f"{name}.csv", index=False)
-        parties[name] = {"default": tmp_path / f"{name}.csv", "ledger": tmp_path / name}
+    parties = with_folders(placed(people(rows=300), "horizontal")[0], tmp_path, "ledger")
     policies = {"*": {"minimum_rows": 5, "ledger": "ledger", "budget_epsilon": 10.0, "budget_delta": 1e-4}}
     with OneProcess(parties=parties, policies=policies) as federation:
         federation.run("vertibayes", "fit", {**ASKED, "split": "horizontal"})

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
+from party_kit import by_rows
 
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.variable import MISSING_STATE
@@ -71,8 +72,8 @@ def test_three_steps_come_close_to_the_complete_network(holed_federation, kit, t
     assert result["diagnostics"]["validation"]["auc"] > 0.8
 
 
-def test_extra_people_and_other_orders_do_not_matter(table, kit, given, tmp_path) -> None:
-    parties = kit.spread(table, tmp_path, extra=25)
+def test_extra_people_and_other_orders_do_not_matter(table, kit, given) -> None:
+    parties = kit.spread(table, extra=25)
     with OneProcess(parties=parties, helpers=["helper"], policies=kit.limits) as embedded:
         bins = {"age": [40.0, 60.0]}
         result = embedded.run("vertibayes", "fit", {**given, "bins": bins, "structure": [["age", "ill"]]})
@@ -83,11 +84,8 @@ def test_extra_people_and_other_orders_do_not_matter(table, kit, given, tmp_path
     assert found.tables["ill"][2, 1] == pytest.approx(expected)
 
 
-def test_records_split_by_rows_equal_pooled(table, kit, given, tmp_path) -> None:
-    parties = {}
-    for number in range(3):
-        table.iloc[number::3][COLUMNS].to_csv(tmp_path / f"{number}.csv", index=False)
-        parties[f"hospital{number}"] = {"default": tmp_path / f"{number}.csv"}
+def test_records_split_by_rows_equal_pooled(table, kit, given) -> None:
+    parties = by_rows(table[COLUMNS], [f"hospital{number}" for number in range(3)])
     categories = {name: {"categories": sorted(table[name].unique().tolist())} for name in COLUMNS if name != "age"}
     arguments = {**given, "split": "horizontal", "domain": categories, "bins": {"age": [40.0, 60.0]}}
     with OneProcess(parties=parties, policies=kit.limits) as embedded:
@@ -107,13 +105,12 @@ def test_records_split_by_rows_equal_pooled(table, kit, given, tmp_path) -> None
     assert private["privacy"]["differentially_private"] is True
 
 
-def test_hybrid_records_are_united(table, kit, given, tmp_path) -> None:
-    parties = {}
+def test_hybrid_records_are_united(table, kit, given) -> None:
     homes = [["smoke", "age"], ["cough", "xray", "ill"]]
-    for number, columns in enumerate(homes):
-        part = table.drop(index=table.index[number::8])[["id", *columns]]
-        part.to_csv(tmp_path / f"{number}.csv", index=False)
-        parties[f"hospital{number}"] = {"default": tmp_path / f"{number}.csv"}
+    parties = {
+        f"hospital{number}": table.drop(index=table.index[number::8])[["id", *columns]]
+        for number, columns in enumerate(homes)
+    }
     edges = [["smoke", "ill"], ["ill", "xray"]]
     arguments = {**given, "split": "hybrid", "structure": edges, "missing": "drop"}
     with OneProcess(parties=parties, helpers=["helper"], policies=kit.limits) as embedded:

@@ -90,9 +90,9 @@ def test_sample_draws_from_the_model(federation, model) -> None:
     assert np.mean([state == "yes" for state in records["smoke"]]) == pytest.approx(marginal, abs=0.06)
 
 
-def test_predictions_need_every_nodes_consent(kit, table, tmp_path, model) -> None:
+def test_predictions_need_every_nodes_consent(kit, table, model) -> None:
     limits = predicting({"*": {"minimum_rows": 5}, "station1": {"allow_predictions": False}})
-    parties = kit.spread(table, tmp_path)
+    parties = kit.spread(table, extra=12)
     with (
         OneProcess(parties=parties, helpers=["helper"], policies=limits) as embedded,
         pytest.raises(PolicyError, match=r"station1.*predict"),

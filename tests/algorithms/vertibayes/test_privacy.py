@@ -13,8 +13,8 @@ from fedbayes.federation.errors import ArgumentError, MessageError, StationError
 EDGES = [["smoke", "ill"], ["ill", "xray"], ["smoke", "cough"], ["ill", "cough"]]
 
 
-def recorded(kit, folder, seed: int, given) -> tuple[list[dict], dict]:
-    parties = kit.spread(kit.population(seed), folder, extra=0)
+def recorded(kit, seed: int, given) -> tuple[list[dict], dict]:
+    parties = kit.spread(kit.population(seed))
     categories = {"smoke": ["no", "yes"], "cough": ["often", "rare"], "xray": [0, 1], "ill": ["no", "yes"]}
     domain = {name: {"categories": values} for name, values in categories.items()}
     arguments = {**given, "domain": domain, "bins": {"age": [40.0, 60.0]}, "structure": EDGES}
@@ -24,8 +24,8 @@ def recorded(kit, folder, seed: int, given) -> tuple[list[dict], dict]:
 
 
 @pytest.fixture(scope="module")
-def runs(kit, given, tmp_path_factory):
-    return [recorded(kit, tmp_path_factory.mktemp(f"run{seed}"), seed, given) for seed in (1, 2)]
+def runs(kit, given):
+    return [recorded(kit, seed, given) for seed in (1, 2)]
 
 
 def sizes(transcript: list[dict]) -> Counter:
@@ -84,13 +84,11 @@ def test_noisy_tables_promise_their_epsilon_and_differ(federation, given, kit, t
     assert any(result["model"]["tables"] != noisy[0]["model"]["tables"] for result in noisy[1:])
 
 
-def test_rare_configurations_are_published_as_the_margin(kit, given, table, tmp_path) -> None:
+def test_rare_configurations_are_published_as_the_margin(kit, given, table) -> None:
     few = table.assign(smoke=np.where(np.arange(len(table)) < 3, "pipe", table["smoke"]))
     limits = {"*": {"minimum_rows": 5, "minimum_count": 5}}
     arguments = {**given, "columns": ["smoke", "ill"], "structure": [["smoke", "ill"]], "smallest_probability": 0.01}
-    with EmbeddedFederation(
-        parties=kit.spread(few, tmp_path, extra=0), helpers=["helper"], policies=limits
-    ) as embedded:
+    with EmbeddedFederation(kit.spread(few), helpers=["helper"], policies=limits) as embedded:
         result = embedded.run("vertibayes", "fit", arguments)
     found = BayesianNetwork.from_dict(result["model"])
     pipe = found.states["smoke"].index("pipe")
@@ -100,7 +98,7 @@ def test_rare_configurations_are_published_as_the_margin(kit, given, table, tmp_
     assert result["diagnostics"]["minimum_count"] == 5
 
 
-def test_changed_replies_stop_the_job(kit, given, table, tmp_path) -> None:
+def test_changed_replies_stop_the_job(kit, given, table) -> None:
     def tamper(organization: str, function: str, payload: object) -> object:
         if organization == "station1" and function == "partial_tables" and isinstance(payload, dict):
             sealed = payload["sealed"]
@@ -108,7 +106,7 @@ def test_changed_replies_stop_the_job(kit, given, table, tmp_path) -> None:
             payload["sealed"] = sealed[:place] + ("A" if sealed[place] != "A" else "B") + sealed[place + 1 :]
         return payload
 
-    parties = kit.spread(table, tmp_path, extra=0)
+    parties = kit.spread(table)
     with (
         EmbeddedFederation(parties=parties, helpers=["helper"], policies=kit.limits, tamper=tamper) as embedded,
         pytest.raises((MessageError, StationError), match=r"changed|sealed|reply"),

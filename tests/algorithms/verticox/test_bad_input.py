@@ -30,7 +30,7 @@ def records():
 
 
 @pytest.fixture(scope="module")
-def federation(records, tmp_path_factory):
+def federation(records):
     one = np.arange(ROWS) == 3
     age, dose, time, event = (records[name].to_numpy() for name in ("age", "dose", "time", "event"))
     first = pd.DataFrame(
@@ -70,10 +70,7 @@ def federation(records, tmp_path_factory):
             "sites": [f"s{i % 40}" for i in range(ROWS)],
         }
     )
-    folder, parties = tmp_path_factory.mktemp("bad"), {}
-    for name, frame in {"a": first, "b": second, "c": third}.items():
-        frame.to_csv(folder / f"{name}.csv", index=False)
-        parties[name] = folder / f"{name}.csv"
+    parties = {"a": first, "b": second, "c": third}
     with OneProcess(parties=parties, helpers=["helper"], policies=predicting()) as running:
         yield running
 

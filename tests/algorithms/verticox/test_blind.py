@@ -23,11 +23,8 @@ def records():
 
 
 @pytest.fixture(scope="module")
-def federation(records, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("blind")
-    records[["age"]].to_csv(folder / "a.csv", index=False)
-    records[["dose", "time", "event"]].to_csv(folder / "b.csv", index=False)
-    parties = {name: folder / f"{name}.csv" for name in "ab"}
+def federation(records):
+    parties = {"a": records[["age"]], "b": records[["dose", "time", "event"]]}
     with OneProcess(parties=parties, helpers=["helper"], policies={"*": {"allow_predictions": False}}) as running:
         yield running
 

@@ -23,12 +23,10 @@ def records():
     return frame
 
 
-def fitted(records, folder, central):
-    parties = {}
-    for place, part in enumerate(np.array_split(np.array(FEATURES), STATIONS)):
-        columns = [*part, *(["time", "event"] if place == STATIONS - 1 else [])]
-        records[columns].to_csv(folder / f"s{place}.csv", index=False)
-        parties[f"s{place}"] = {"default": folder / f"s{place}.csv"}
+def fitted(records, central):
+    split = [list(part) for part in np.array_split(np.array(FEATURES), STATIONS)]
+    split[-1] += ["time", "event"]
+    parties = {f"s{place}": records[columns] for place, columns in enumerate(split)}
     helpers = ["helper", *(["neutral"] if central == "neutral" else [])]
     task = {"time": "time", "event": "event", "features": FEATURES, "rows_aligned": True, "helper": "helper"}
     with OneProcess(parties=parties, helpers=helpers, aggregator=central) as federation:
@@ -51,8 +49,8 @@ def expected_beside(travels):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("central", ["s0", "s2", "neutral"])
-def test_bytes_of_a_fit(records, tmp_path, central):
-    result = fitted(records, tmp_path, central)
+def test_bytes_of_a_fit(records, central):
+    result = fitted(records, central)
     federation = result["federation"]
     sent = [entry["bytes"] for entry in federation["per_round"] if entry["function"] in SENDING]
     if central != "s2":  # there the outcome holder's messages stay too

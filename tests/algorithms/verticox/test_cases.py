@@ -1,22 +1,18 @@
 """Weights, times of entry, strata and robust errors of fits to whole records: the pooled answers of lifelines, statsmodels and the definitions."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from cox_rows_kit import CLINIC, ask, table
 from lifelines import CoxPHFitter
 from statsmodels.duration.hazard_regression import PHReg
 
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, ThresholdError
 from v6_verticox import central
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from by_rows import CLINIC, ask, table
 
 NAMES = ["age", "stage=II", "stage=III"]
 

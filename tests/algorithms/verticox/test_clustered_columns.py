@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from harness.inprocess import InProcess
 from lifelines import CoxPHFitter
+from limits_kit import predicting
 from lin_wei import lin_wei
+from one_process import OneProcess
+from party_kit import by_columns
 
 from fedbayes.federation.errors import ArgumentError, DataProblem, ThresholdError
 
@@ -42,14 +44,10 @@ def cohort() -> pd.DataFrame:
 def ask(
     frame: pd.DataFrame, split: str = "features", central: str = "a", function: str = "fit", **task: Any
 ) -> dict[str, Any]:
-    files: dict[str, str | None] = {
-        name: frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(index=False)
-        for place, (name, columns) in enumerate(SPLITS[split].items())
-    }
-    with InProcess(
-        "v6_verticox", {**files, "h": None}, {name: {"allow_predictions": True} for name in [*files, "h"]}, central
-    ) as running:
-        return dict(running.run(function, {**(TASK if function == "fit" else {"id_column": "id"}), **task}))
+    given = TASK if function == "fit" else {"id_column": "id"}
+    parties = by_columns(frame, SPLITS[split])
+    with OneProcess(parties, helpers=["h"], policies=predicting(), aggregator=central) as running:
+        return dict(running.run("verticox", function, {**given, **task}))
 
 
 def table(result: dict[str, Any], columns: list[str] = FEATURES) -> pd.DataFrame:
@@ -89,9 +87,9 @@ def test_it_is_the_fit_to_whole_records(cohort: pd.DataFrame) -> None:
         "domain": domain,
         "times": [1, 2, 3, 4, 6, 9, 99],
     }
-    files: dict[str, str | None] = {f"s{place}": part.to_csv(index=False) for place, part in enumerate(thirds)}
-    with InProcess("v6_verticox", files, {name: {} for name in files}, "s0") as running:
-        rows = dict(running.run("fit", {**asked, "split": "horizontal", "cluster": "family", "tolerance": 1e-9}))
+    asked |= {"split": "horizontal", "cluster": "family", "tolerance": 1e-9}
+    with OneProcess({f"s{place}": part for place, part in enumerate(thirds)}) as running:
+        rows = running.fit("verticox", **asked)
     grid = np.array(rows["model"]["times"])
     known = cohort.assign(months=grid[np.minimum(np.searchsorted(grid, cohort["months"]), len(grid) - 1)])
     found = ask(known, cluster="family", tolerance=1e-9)

@@ -1,15 +1,11 @@
 """A grid of times on which Breslow's ties cost much is warned of, and no other."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from by_rows import CLINIC, ask, table
+from cox_rows_kit import CLINIC, ask, table
 
 SLOPE = 0.05
 COARSE, FINE = [3.0 * step for step in range(1, 9)], [0.5 * step for step in range(1, 49)]

@@ -44,11 +44,12 @@ def records():
 
 
 @pytest.fixture(scope="module")
-def federation(records, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("folds")
-    records[["age"]].to_csv(folder / "a.csv", index=False)
-    records[["dose", "time", "event"]].to_csv(folder / "b.csv", index=False)
-    parties = {"a": folder / "a.csv", "b": folder / "b.csv"}
+def parties(records):
+    return {"a": records[["age"]], "b": records[["dose", "time", "event"]]}
+
+
+@pytest.fixture(scope="module")
+def federation(parties):
     with EmbeddedFederation(parties=parties, helpers=["helper"], policies=predicting(), record=True) as running:
         yield running
 
@@ -101,16 +102,13 @@ def test_a_wrong_number_of_folds_is_named(federation, folds):
         federation.run("verticox", "evaluate", {"model": SPEC, "folds": folds, "rows_aligned": True})
 
 
-def test_bad_input(federation, records, tmp_path):
+def test_bad_input(federation, parties):
     with pytest.raises(ThresholdError, match="use fewer folds"):
         federation.run("verticox", "evaluate", {"model": SPEC, "folds": 40, "rows_aligned": True})
     with pytest.raises(ArgumentError, match="'features' is missing"):
         federation.run(
             "verticox", "evaluate", {"model": {"time": "time", "event": "event"}, "folds": 4, "rows_aligned": True}
         )
-    records[["age"]].to_csv(tmp_path / "a.csv", index=False)
-    records[["dose", "time", "event"]].to_csv(tmp_path / "b.csv", index=False)
-    parties = {name: tmp_path / f"{name}.csv" for name in "ab"}
     policies = predicting({"a": {"allow_predictions": False}})
     with (
         EmbeddedFederation(parties=parties, helpers=["helper"], policies=policies) as strict,

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from limits_kit import predicting
 from one_process import OneProcess
+from party_kit import by_columns
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PlacementError, PolicyError, ThresholdError
@@ -37,12 +38,8 @@ def patients():
 
 
 @pytest.fixture(scope="module")
-def parties(patients, tmp_path_factory):
-    folder, found = tmp_path_factory.mktemp("verticox"), {}
-    for place, (name, columns) in enumerate(SPLIT.items()):
-        patients.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(folder / f"{name}.csv", index=False)
-        found[name] = {"default": folder / f"{name}.csv"}
-    return found
+def parties(patients):
+    return by_columns(patients, SPLIT)
 
 
 @pytest.fixture(scope="module")
@@ -180,10 +177,7 @@ def test_helper_does_not_run_central(federation):
         federation.run("verticox", "fit", TASK, organization="helper")
 
 
-def test_predictions_need_permission(patients, tmp_path, quasi):
-    for name, columns in SPLIT.items():
-        patients[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
-    parties = {name: {"default": tmp_path / f"{name}.csv"} for name in SPLIT}
+def test_predictions_need_permission(parties, quasi):
     with OneProcess(
         parties=parties, helpers=["helper"], policies=predicting({"b": {"allow_predictions": False}})
     ) as strict:
@@ -193,10 +187,7 @@ def test_predictions_need_permission(patients, tmp_path, quasi):
             strict.run("verticox", "evaluate", {"model": {"coefficients": []}, "id_column": "id"})
 
 
-def test_nobody_is_asked_for_predictions_by_default(patients, tmp_path, quasi):
-    for name, columns in SPLIT.items():
-        patients[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
-    parties = {name: {"default": tmp_path / f"{name}.csv"} for name in SPLIT}
+def test_nobody_is_asked_for_predictions_by_default(parties, quasi):
     with (
         EmbeddedFederation(parties=parties, helpers=["helper"]) as usual,
         pytest.raises(PolicyError, match=r"FEDBAYES_ALLOW_PREDICTIONS.*--policy allow_predictions=true"),
@@ -204,10 +195,7 @@ def test_nobody_is_asked_for_predictions_by_default(patients, tmp_path, quasi):
         usual.run("verticox", "evaluate", {"model": quasi["model"], "id_column": "id"})
 
 
-def test_an_outcome_holder_that_releases_private_answers_only_is_obeyed(patients, tmp_path, quasi):
-    for name, columns in SPLIT.items():
-        patients[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
-    parties = {name: {"default": tmp_path / f"{name}.csv"} for name in SPLIT}
+def test_an_outcome_holder_that_releases_private_answers_only_is_obeyed(parties, quasi):
     holder = next(name for name, columns in SPLIT.items() if TASK["time"] in columns)
     policies = predicting({holder: {"allow_non_private": False}})
     with OneProcess(parties=parties, helpers=["helper"], policies=policies) as strict:

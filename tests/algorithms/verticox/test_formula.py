@@ -7,6 +7,7 @@ import pytest
 from lifelines import CoxPHFitter
 from limits_kit import predicting
 from one_process import OneProcess
+from party_kit import by_columns
 
 from fedbayes.client.predictions import by_cox
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError
@@ -37,18 +38,9 @@ def patients():
     return frame
 
 
-def parties_of(patients, folder, split=SPLIT):
-    found = {}
-    for place, (name, columns) in enumerate(split.items()):
-        patients.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(folder / f"{name}.csv", index=False)
-        found[name] = {"default": folder / f"{name}.csv"}
-    return found
-
-
 @pytest.fixture(scope="module")
-def federation(patients, tmp_path_factory):
-    parties = parties_of(patients, tmp_path_factory.mktemp("formula"))
-    with OneProcess(parties=parties, helpers=["helper"], policies=predicting()) as running:
+def federation(patients):
+    with OneProcess(by_columns(patients, SPLIT), helpers=["helper"], policies=predicting()) as running:
         yield running
 
 
@@ -139,12 +131,12 @@ def test_wrong_formulae_are_refused(federation, given, match):
         federation.run("verticox", "fit", {**OUTCOME, **MATCHED, **given})
 
 
-def test_arithmetic_needs_the_nodes_permission(federation, patients, tmp_path):
+def test_arithmetic_needs_the_nodes_permission(federation, patients):
     task = {**OUTCOME, **MATCHED, "formula": "~ log(dose) + arm"}
     with pytest.raises(PolicyError, match=r"FEDBAYES_ALLOW_FORMULAS.*nothing was spent"):
         federation.run("verticox", "fit", task)
     with OneProcess(
-        parties=parties_of(patients, tmp_path), helpers=["helper"], policies={"b": {"allow_formulas": True}}
+        by_columns(patients, SPLIT), helpers=["helper"], policies={"b": {"allow_formulas": True}}
     ) as running:
         result = running.run("verticox", "fit", task)
     _, expected = pooled(patients, "np.log(dose) + C(arm)")
@@ -185,14 +177,14 @@ SOLVED = {"bfgs": {"solver": "bfgs"}, "complete": {"missing": "complete"}, "stra
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("way", SOLVED)
-def test_a_formula_fits_in_every_way(patients, tmp_path, way):
+def test_a_formula_fits_in_every_way(patients, way):
     frame, formula, wanted = patients.copy(), FORMULA.split(" + C(grade)")[0], POOLED.split(" + C(grade)")[0]
     split = SPLIT | {"a": ["age", "stage"], "c": [*SPLIT["c"], "grade"]}
     if way == "complete":
         rng = np.random.default_rng(4)
         for name in ("age", "bmi", "stage"):
             frame.loc[rng.choice(ROWS, 20, replace=False), name] = np.nan
-    with OneProcess(parties=parties_of(frame, tmp_path, split), helpers=["helper"]) as running:
+    with OneProcess(by_columns(frame, split), helpers=["helper"]) as running:
         task = {**OUTCOME, **MATCHED, "formula": formula, "dictionary": DICTIONARY}
         model = running.run("verticox", "fit", {**task, **SOLVED[way]})["model"]
     _, expected = pooled(frame.dropna().reset_index(drop=True), wanted, SOLVED[way].get("strata"))

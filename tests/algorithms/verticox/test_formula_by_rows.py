@@ -1,20 +1,16 @@
 """Formulae of fits to whole records: the pooled answer of lifelines on patsy's design, and what products, knots and expressions may not do."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import patsy
 import pytest
+from cox_rows_kit import ask
 from lifelines import CoxPHFitter
 
 from fedbayes.client.predictions import by_cox
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from by_rows import ask
 
 DOMAIN = {
     "age": {"bounds": [20, 100]},

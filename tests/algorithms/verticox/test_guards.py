@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
+from party_kit import by_columns
 
 from fedbayes.federation.errors import BudgetError, DataProblem, ThresholdError
 from v6_verticox.cox.survival import prediction_groups
@@ -43,12 +44,8 @@ def cox(coefficients, baseline=None, offset=0.0):
 
 
 @pytest.fixture(scope="module")
-def federation(records, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("guards")
-    parts = {"a": ["id", "time", "event"], "b": ["id", "x", "rank"], "c": ["id", "z"]}
-    for name, columns in parts.items():
-        records[columns].to_csv(folder / f"{name}.csv", index=False)
-    parties = {name: folder / f"{name}.csv" for name in parts}
+def federation(records):
+    parties = by_columns(records, {"a": ["time", "event"], "b": ["x", "rank"], "c": ["z"]})
     policies = {"*": {"minimum_count": LIMIT, "allow_predictions": True}}
     with OneProcess(parties=parties, helpers=["helper"], policies=policies) as running:
         yield running
@@ -88,11 +85,8 @@ def test_times_around_one_record(federation, records):
 
 @pytest.mark.audit
 def test_queries_are_charged(records, tmp_path):
-    for name, columns in {"a": ["id", "time", "event"], "b": ["id", "rank"], "c": ["id", "z"]}.items():
-        records[columns].to_csv(tmp_path / f"{name}.csv", index=False)
-    (tmp_path / "ledger").mkdir()
-    parties = {name: {"default": tmp_path / f"{name}.csv"} for name in "abc"}
-    parties["c"]["ledger"] = tmp_path / "ledger"
+    parties = by_columns(records, {"a": ["time", "event"], "b": ["rank"], "c": ["z"]})
+    parties["c"] = {"default": parties["c"], "ledger": tmp_path}
     policies = {
         "*": {"allow_predictions": True},
         "c": {"ledger": "ledger", "maximum_queries": 3, "allow_foreign_models": True},

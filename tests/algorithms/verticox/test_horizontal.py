@@ -1,17 +1,17 @@
 """Whole records at every station: the pooled answer, the united grid, and what is refused."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from cox_rows_kit import CLINIC, ask, rossi, table
 from lifelines import CoxPHFitter
 from lifelines.datasets import load_rossi
 from one_process import OneProcess
+from party_kit import by_rows, with_folders
 
 from fedbayes.federation.errors import (
     AlgorithmError,
@@ -28,9 +28,6 @@ from v6_verticox.cox import likelihood, proportional
 from v6_verticox.horizontal import grid
 from v6_verticox.horizontal.messages import MOST_EVALUATIONS
 from v6_verticox.horizontal.slots import Slots
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from by_rows import CLINIC, ask, rossi, table
 
 ROSSI, FEATURES = rossi()
 DOMAIN, WEEKS = ROSSI["domain"], ROSSI["times"]
@@ -270,7 +267,7 @@ def test_bounds_with_few_records_between(clinic: pd.DataFrame) -> None:
     assert ask(clinic, with_feature("cost", bounds=around[1]))["model"]["records"] == len(clinic)
 
 
-def test_limits_of_the_nodes(clinic: pd.DataFrame, tmp_path: Any) -> None:
+def test_limits_of_the_nodes(clinic: pd.DataFrame) -> None:
     with pytest.raises(PolicyError, match="differentially private answers only"):
         ask(clinic, CLINIC, limits={"allow_non_private": False})
     with pytest.raises(ThresholdError, match="organizations"):
@@ -284,11 +281,7 @@ def test_limits_of_the_nodes(clinic: pd.DataFrame, tmp_path: Any) -> None:
 
 
 def test_a_fit_is_one_query(clinic: pd.DataFrame, tmp_path: Any) -> None:
-    parties = {}
-    for place, name in enumerate("ab"):
-        (tmp_path / name).mkdir()
-        clinic.iloc[place::2].to_csv(tmp_path / f"{name}.csv", index=False)
-        parties[name] = {"default": tmp_path / f"{name}.csv", "ledger": tmp_path / name}
+    parties = with_folders(by_rows(clinic, "ab"), tmp_path, "ledger")
     policies = {"*": {"ledger": "ledger", "maximum_queries": 1, "minimum_organizations": 2}}
     with OneProcess(parties=parties, policies=policies) as running:
         debits = running.run("verticox", "fit", CLINIC)["federation"]["debits"]

@@ -1,6 +1,5 @@
 """A model judged on whole records at several stations: the pooled measures, few records refused, noise told and paid for."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -10,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from harness.inprocess import InProcess
+from cox_rows_kit import CLINIC, ask, rossi, table
 from lifelines.datasets import load_rossi
 from lifelines.utils import concordance_index
+from party_kit import by_rows, with_folders
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import (
@@ -27,9 +27,6 @@ from v6_verticox.cox import agreement, survival
 from v6_verticox.horizontal.judging import layout, scores
 from v6_verticox.horizontal.judging.messages import PLACES
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from by_rows import CLINIC, ask, rossi, table
-
 ROSSI, FEATURES = rossi()
 
 
@@ -40,12 +37,7 @@ def judge(
     limits: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    files: dict[str, str | None] = {
-        f"s{place}": frame.iloc[place::stations].to_csv(index=False) for place in range(stations)
-    }
-    policies = {name: {"minimum_organizations": 2, **(limits or {})} for name in files}
-    with InProcess("v6_verticox", files, policies, "s0") as running:
-        return dict(running.run("evaluate", {"model": dict(model), **more}))
+    return ask(frame, {"model": dict(model), **more}, stations, limits, "evaluate")
 
 
 @cache
@@ -284,11 +276,7 @@ def test_limits_of_the_nodes_hold() -> None:
 
 def test_an_evaluation_is_one_question_or_one_debit(tmp_path: Path) -> None:
     """Nodes with a folder let models of their own fits be judged: two questions, the third is refused; one with noise is debited its epsilon."""
-    parties = {}
-    for place, name in enumerate("ab"):
-        (tmp_path / name).mkdir()
-        load_rossi().iloc[place::2].to_csv(tmp_path / f"{name}.csv", index=False)
-        parties[name] = {"default": tmp_path / f"{name}.csv", "ledger": tmp_path / name}
+    parties = with_folders(by_rows(load_rossi(), "ab"), tmp_path, "ledger")
     policies = {"*": {"ledger": "ledger", "maximum_queries": 2, "minimum_organizations": 2}}
     with EmbeddedFederation(parties=parties, policies=policies) as running:
         model = running.run("verticox", "fit", ROSSI)["model"]

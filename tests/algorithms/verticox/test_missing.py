@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from mock_kit import NO_DATA, run_mocked
 from one_process import OneProcess
+from party_kit import by_columns
 
 from fedbayes.federation.errors import ArgumentError, DataProblem, ThresholdError
 from v6_verticox.cox import likelihood
@@ -46,12 +47,8 @@ def run(frame, task):
     return run_mocked("verticox", "fit", frames, **task)
 
 
-def run_on_shuffled_files(frame, folder, task):
-    parties = {}
-    for place, (name, columns) in enumerate(SPLIT.items()):
-        frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(folder / f"{name}.csv", index=False)
-        parties[name] = {"default": folder / f"{name}.csv"}
-    with OneProcess(parties=parties, helpers=["helper"]) as running:
+def run_on_shuffled_files(frame, task):
+    with OneProcess(by_columns(frame, SPLIT), helpers=["helper"]) as running:
         return running.run("verticox", "fit", task)
 
 
@@ -71,10 +68,10 @@ def pooled(frame, strata=None):
         pytest.param(2, 1, "site", marks=pytest.mark.audit),
     ],
 )
-def test_the_fit_is_that_of_the_complete_records(tmp_path, seed, digits, strata):
+def test_the_fit_is_that_of_the_complete_records(seed, digits, strata):
     frame = records(seed, digits)
     task = {**TASK, "strata": strata}
-    result = run(frame, task) if digits is not None else run_on_shuffled_files(frame, tmp_path, task)
+    result = run(frame, task) if digits is not None else run_on_shuffled_files(frame, task)
     expected, used, design = pooled(frame, strata)
     rows = {row["feature"]: row for row in result["model"]["coefficients"]}
     names = ["age", "dose", "group=y", "group=z"]

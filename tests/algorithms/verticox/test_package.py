@@ -30,10 +30,7 @@ def test_it_runs_under_the_mock_client(records):
     assert len(result["model"]["coefficients"]) == 2
 
 
-def test_a_changed_message_stops_the_job(records, tmp_path):
-    records[["age"]].to_csv(tmp_path / "a.csv", index=False)
-    records[["dose", "time", "event"]].to_csv(tmp_path / "b.csv", index=False)
-
+def test_a_changed_message_stops_the_job(records):
     def flip(organization, function, payload):
         if function != "partial_stage" or organization != "a":
             return payload
@@ -41,7 +38,7 @@ def test_a_changed_message_stops_the_job(records, tmp_path):
         middle = len(sealed) // 2
         return {**payload, "sealed": sealed[:middle] + ("A" if sealed[middle] != "A" else "B") + sealed[middle + 1 :]}
 
-    parties = {"a": tmp_path / "a.csv", "b": tmp_path / "b.csv"}
+    parties = {"a": records[["age"]], "b": records[["dose", "time", "event"]]}
     task = {"time": "time", "event": "event", "features": ["age", "dose"], "rows_aligned": True}
     with (
         EmbeddedFederation(parties=parties, helpers=["helper"], tamper=flip) as federation,
@@ -71,11 +68,9 @@ def test_payloads_are_checked():
 
 
 @pytest.mark.audit
-def test_a_neutral_aggregator_and_a_separate_helper(records, tmp_path):
+def test_a_neutral_aggregator_and_a_separate_helper(records):
     """Central at an organization with neither outcome nor data; another one deals."""
-    records[["age"]].to_csv(tmp_path / "a.csv", index=False)
-    records[["dose", "time", "event"]].to_csv(tmp_path / "b.csv", index=False)
-    parties = {"a": tmp_path / "a.csv", "b": tmp_path / "b.csv"}
+    parties = {"a": records[["age"]], "b": records[["dose", "time", "event"]]}
     task = {"time": "time", "event": "event", "features": ["age", "dose"], "rows_aligned": True}
     with EmbeddedFederation(parties=parties, helpers=["neutral", "helper"], aggregator="neutral") as federation:
         result = federation.run("verticox", "fit", task)

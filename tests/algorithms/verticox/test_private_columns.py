@@ -1,11 +1,12 @@
 """Fits of columns of the same records with noise: exact products on shares, near the pooled fit, every placement, gaps, models that are used."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-from harness.inprocess import InProcess
+from cox_noise_kit import BETA, HALF, NAMES, pooled, simulated
+from cox_noise_kit import TASK as BY_ROWS
+from cox_rows_kit import table
+from one_process import OneProcess
+from party_kit import by_columns
 
 from fedbayes.client.result import Result
 from fedbayes.federation.errors import ArgumentError, PlacementError
@@ -16,11 +17,6 @@ from v6_verticox.messages.setup import Plan
 from v6_verticox.noisy.messages import Sizes
 from v6_verticox.noisy.program import Step
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from by_rows import table
-from test_private_rows import BETA, HALF, NAMES, pooled, simulated
-from test_private_rows import TASK as BY_ROWS
-
 TASK = {name: value for name, value in BY_ROWS.items() if name != "split"}
 THREE = {"s0": ["u"], "s1": ["v"], "s2": ["w", "t", "d"]}
 TWO = {"s0": ["u", "v", "w"], "s1": ["t", "d"]}
@@ -29,14 +25,13 @@ TWO = {"s0": ["u", "v", "w"], "s1": ["t", "d"]}
 def ask(frame, homes=THREE, central="s0", limits=None, function="fit", aligned=False, **arguments):
     """Ask about the frame's columns, each station's records in an order of its own."""
     frame = frame.assign(person=np.arange(len(frame)))
-    tables = {name: frame[["person", *columns]] for name, columns in homes.items()}
-    if not aligned:
-        tables = {name: own.sample(frac=1.0, random_state=place) for place, (name, own) in enumerate(tables.items())}
-    files = {name: own.to_csv(index=False) for name, own in tables.items()} | {"helper": None, "neutral": None}
-    policies = {name: {"minimum_organizations": 2, **(limits or {})} for name in files}
+    tables = (
+        {name: frame[columns] for name, columns in homes.items()} if aligned else by_columns(frame, homes, ["person"])
+    )
+    policies = {"*": {"minimum_organizations": 2, **(limits or {})}}
     matched = {"rows_aligned": True} if aligned else {"id_column": "person"}
-    with InProcess("v6_verticox", files, policies, central) as running:
-        return dict(running.run(function, {**matched, "helper": "helper", **arguments}))
+    with OneProcess(tables, helpers=["helper", "neutral"], policies=policies, aggregator=central) as running:
+        return dict(running.run("verticox", function, {**matched, "helper": "helper", **arguments}))
 
 
 def played(widths, weighted):

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import patsy
 import pytest
-from harness.inprocess import InProcess
 from lifelines import CoxPHFitter
 from lifelines.datasets import load_rossi
+from one_process import OneProcess
+from party_kit import by_columns
 from statsmodels.duration.hazard_regression import PHReg
 
 from fedbayes.client.predictions import by_cox
@@ -43,12 +44,9 @@ def ask(
     limits: dict[str, Any] | None = None,
     **task: Any,
 ) -> dict[str, Any]:
-    files: dict[str, str | None] = {
-        name: frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(index=False)
-        for place, (name, columns) in enumerate((split or SPLIT).items())
-    }
-    with InProcess("v6_verticox", {**files, "h": None}, dict.fromkeys([*files, "h"], limits or {}), "c") as running:
-        return dict(running.run(function, task))
+    parties = by_columns(frame, split or SPLIT)
+    with OneProcess(parties, helpers=["h"], policies={"*": limits or {}}, aggregator="c") as running:
+        return dict(running.run("verticox", function, task))
 
 
 def fitted(frame: pd.DataFrame, formula: str, split: dict[str, list[str]] | None = None, **task: Any) -> dict[str, Any]:

@@ -73,15 +73,14 @@ def test_the_private_solver_finds_the_pooled_statistic(paper_data, rehearse, tra
 
 
 @pytest.mark.audit
-def test_over_the_federation_with_strata(tmp_path):
+def test_over_the_federation_with_strata():
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"age": rng.normal(size=150), "dose": rng.normal(size=150), "site": np.arange(150) % 2})
     frame["time"] = np.ceil(12 * rng.exponential(np.exp(-0.5 * frame["age"])))
     frame["event"] = (rng.uniform(size=150) < 0.7).astype(int)
-    frame[["age"]].to_csv(tmp_path / "a.csv", index=False)
-    frame[["dose", "time", "event", "site"]].to_csv(tmp_path / "b.csv", index=False)
+    parties = {"a": frame[["age"]], "b": frame[["dose", "time", "event", "site"]]}
     task = {"time": "time", "event": "event", "features": ["age", "dose"], "strata": "site", "rows_aligned": True}
-    with OneProcess(parties={n: tmp_path / f"{n}.csv" for n in "ab"}, helpers=["helper"]) as federation:
+    with OneProcess(parties, helpers=["helper"]) as federation:
         found = federation.run("verticox", "fit", {**task, "time_transform": "km"})
         seen = federation.run("verticox", "fit", {**task, "solver": "bfgs", "time_transform": "km"}, organization="a")
     own, expected = found["model"]["proportional_hazards"], pooled(frame, ["age", "dose"], "km", strata="site")

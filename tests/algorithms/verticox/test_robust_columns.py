@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from harness.inprocess import InProcess
 from lifelines import CoxPHFitter
 from lifelines.datasets import load_rossi
 from lin_wei import lin_wei
+from one_process import OneProcess
+from party_kit import by_columns
 
 COLUMNS = ["fin", "age", "race", "prio"]
 SPLIT = {"a": ["fin", "age"], "b": ["race", "prio"], "c": ["week", "arrest", "wexp"]}
@@ -21,12 +22,8 @@ def rossi() -> pd.DataFrame:
 
 
 def fit(frame: pd.DataFrame, **task: Any) -> dict[str, Any]:
-    files: dict[str, str | None] = {
-        name: frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(index=False)
-        for place, (name, columns) in enumerate(SPLIT.items())
-    }
-    with InProcess("v6_verticox", {**files, "h": None}, {name: {} for name in [*files, "h"]}, "a") as running:
-        return dict(running.run("fit", {**TASK, **task}))
+    with OneProcess(by_columns(frame, SPLIT), helpers=["h"]) as running:
+        return dict(running.fit("verticox", **{**TASK, **task}))
 
 
 def table(result: dict[str, Any], columns: list[str]) -> pd.DataFrame:

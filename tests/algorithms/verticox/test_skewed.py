@@ -1,12 +1,11 @@
 """Heavy tails and rare indicators: mostly within 80 rounds at 1e-6, and what cannot be fitted is named."""
 
 import contextlib
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from one_process import OneProcess
+from skewed_kit import EFFECTS, PAIRS, RARE, SEVERAL, TAILED, followed, hospital, pair, several, single
 
 from fedbayes.federation.errors import ConvergenceError
 from v6_verticox.arguments import MOST_ROUNDS
@@ -16,9 +15,6 @@ from v6_verticox.rounds.lockstep import alone
 from v6_verticox.rounds.points import Gradient
 from v6_verticox.solvers import newton
 from v6_verticox.solvers.newton import solve
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from skewed import EFFECTS, PAIRS, RARE, SEVERAL, TAILED, followed, hospital, pair, several, single
 
 SETUP = 5
 CASES = [
@@ -169,7 +165,7 @@ def test_strata(rehearse):
 
 
 @pytest.mark.audit
-def test_a_hospital_over_the_federation(tmp_path):
+def test_a_hospital_over_the_federation():
     frame = hospital(1, rows=250)
     features = [name for name in frame if name not in ("time", "event")]
     parts = {
@@ -177,10 +173,8 @@ def test_a_hospital_over_the_federation(tmp_path):
         "b": ["troponin", "days", "dialysis"],
         "c": ["sex", "time", "event"],
     }
-    for name, columns in parts.items():
-        frame[columns].to_csv(tmp_path / f"{name}.csv", index=False)
-    paths = {name: tmp_path / f"{name}.csv" for name in parts}
-    with OneProcess(parties=paths, helpers=["helper"], policies={"*": {"minimum_count": 4}}) as federation:
+    parties = {name: frame[columns] for name, columns in parts.items()}
+    with OneProcess(parties, helpers=["helper"], policies={"*": {"minimum_count": 4}}) as federation:
         result = federation.run(
             "verticox", "fit", {"time": "time", "event": "event", "features": features, "rows_aligned": True}
         )

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from harness.inprocess import InProcess
 from lifelines import CoxPHFitter
+from limits_kit import predicting
+from one_process import OneProcess
+from party_kit import by_columns
 from statsmodels.duration.hazard_regression import PHReg
 
 from fedbayes.federation.errors import ArgumentError, DataProblem
@@ -33,12 +35,8 @@ def cohort() -> pd.DataFrame:
 
 
 def ask(frame: pd.DataFrame, **task: Any) -> dict[str, Any]:
-    files: dict[str, str | None] = {
-        name: frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(index=False)
-        for place, (name, columns) in enumerate(SPLIT.items())
-    }
-    with InProcess("v6_verticox", {**files, "h": None}, {name: {} for name in [*files, "h"]}, "a") as running:
-        return dict(running.run("fit", {**TASK, **task}))
+    with OneProcess(by_columns(frame, SPLIT), helpers=["h"]) as running:
+        return dict(running.fit("verticox", **{**TASK, **task}))
 
 
 def design(frame: pd.DataFrame) -> pd.DataFrame:
@@ -168,13 +166,9 @@ def test_a_model_with_weights_is_not_cross_validated(cohort: pd.DataFrame) -> No
 @pytest.mark.parametrize(("role", "column"), [("weights", "weight"), ("entry", "since")])
 def test_a_model_that_weighs_records_is_used_as_it_says(cohort: pd.DataFrame, role: str, column: str) -> None:
     """`baseline` would count each record once, from the start, and refuses; `evaluate` says that it does."""
-    files: dict[str, str | None] = {
-        name: cohort[["id", *columns]].to_csv(index=False) for name, columns in SPLIT.items()
-    }
-    limits = {name: {"allow_predictions": "true"} for name in [*files, "h"]}
-    with InProcess("v6_verticox", {**files, "h": None}, limits, "a") as running:
-        model = running.run("fit", {**TASK, role: column})["model"]
+    with OneProcess(by_columns(cohort, SPLIT), helpers=["h"], policies=predicting()) as running:
+        model = running.fit("verticox", **{**TASK, role: column})["model"]
         with pytest.raises(ArgumentError, match=f"a model with {role} is that of its fit"):
-            running.run("baseline", {"model": model, "id_column": "id"})
-        judged = running.run("evaluate", {"model": model, "id_column": "id"})
+            running.run("verticox", "baseline", {"model": model, "id_column": "id"})
+        judged = running.run("verticox", "evaluate", {"model": model, "id_column": "id"})
     assert any(f"fitted with {role}" in text and "counts once" in text for text in judged["warnings"])

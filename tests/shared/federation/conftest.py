@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from party_kit import with_folders
 
 PACKAGES = Path(__file__).parent / "packages"
 if str(PACKAGES) not in sys.path:
@@ -14,12 +15,6 @@ if str(PACKAGES) not in sys.path:
 @pytest.fixture
 def files(tmp_path):
     """Return {name: {label: path}} of three stations, each with its ledger folder."""
-    parties = {}
-    for position, name in enumerate(("east", "south", "west")):
-        table = pd.DataFrame({"x": range(20), "y": [position] * 20})
-        path = tmp_path / f"{name}.csv"
-        table.to_csv(path, index=False)
-        ledger = tmp_path / f"{name}-ledger"
-        ledger.mkdir()
-        parties[name] = {"default": path, "ledger": ledger}
-    return parties
+    names = ("east", "south", "west")
+    tables = {name: pd.DataFrame({"x": range(20), "y": [place] * 20}) for place, name in enumerate(names)}
+    return with_folders(tables, tmp_path, "ledger")

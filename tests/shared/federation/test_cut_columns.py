@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mock_kit import NO_DATA, run_mocked
-from one_process import OneProcess
+from party_kit import remembering
 
 from fedbayes.bayes.dictionary_entry import Cut
 from fedbayes.bayes.schema import LARGEST_BOUND
@@ -52,12 +52,8 @@ def nodes(tmp_path):
     """Two stations, one's with all but the diagnosis, that remember what they answered exactly, or do not."""
 
     def made(allow_differences=False, parties=None):
-        for name in "ab":
-            (tmp_path / name).mkdir(exist_ok=True)
-        given = dict(zip("ab", parties or frames(), strict=True))
-        tables = {name: {"default": table, "vault": tmp_path / name} for name, table in given.items()}
-        limits = {name: {"ledger": "vault", "allow_differences": allow_differences} for name in tables}
-        return OneProcess(tables, helpers=["h"], policies=limits)
+        tables = dict(zip("ab", parties or frames(), strict=True))
+        return remembering(tables, tmp_path, allow_differences=allow_differences)
 
     return made
 
@@ -182,10 +178,9 @@ def whole(folder):
     draw = np.random.default_rng(1)
     tables = {}
     for shift, name in enumerate("abc"):
-        (folder / name).mkdir()
-        table = pd.DataFrame({"age": np.arange(20, 20 + ROWS) + shift / 10, "ill": draw.choice(["no", "yes"], ROWS)})
-        tables[name] = {"default": table, "vault": folder / name}
-    return OneProcess(tables, policies={name: {"ledger": "vault", "allow_differences": False} for name in tables})
+        ages = np.arange(20, 20 + ROWS) + shift / 10
+        tables[name] = pd.DataFrame({"age": ages, "ill": draw.choice(["no", "yes"], ROWS)})
+    return remembering(tables, folder, helpers=())
 
 
 NETWORK = {"split": "horizontal", "structure": [["g1", "ill"]]}

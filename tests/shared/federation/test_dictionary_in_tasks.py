@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
+from party_kit import by_columns
 
 from fedbayes.bayes.dictionary import Dictionary
 from fedbayes.client.commands.exits import UsageProblem
@@ -255,13 +256,12 @@ def test_preflight_takes_a_dictionary(stations):
 
 
 @pytest.mark.audit
-def test_vertical_counts_with_recodes_and_cuts_equal_pandas(tmp_path, tables):
+def test_vertical_counts_with_recodes_and_cuts_equal_pandas(tables):
     whole = pd.concat(tables.values(), ignore_index=True).assign(patient=range(360))
-    whole[["patient", "sex", "stage"]].to_csv(tmp_path / "l.csv", index=False)
-    whole[["patient", "age", "ill"]].sample(frac=1, random_state=1).to_csv(tmp_path / "r.csv", index=False)
+    parties = by_columns(whole, {"l": ["sex", "stage"], "r": ["age", "ill"]}, ["patient"])
     study = without("bmi")
     study["columns"]["patient"] = {"type": "identifier"}
-    with OneProcess({"l": tmp_path / "l.csv", "r": tmp_path / "r.csv"}, helpers=["h"]) as federation:
+    with OneProcess(parties, helpers=["h"]) as federation:
         asked = {"columns": ["sex", "old"], "dictionary": study}
         model = federation.run("scalar_product", "contingency", asked)["model"]
         with pytest.raises(ArgumentError, match="subset"):

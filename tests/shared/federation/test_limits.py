@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from party_kit import with_folders
 
 from fedbayes.federation import limits
 from fedbayes.federation.embedded import EmbeddedFederation
@@ -68,11 +69,11 @@ def test_limits_of_another_form_stop_the_job(change: dict[str, Any]) -> None:
 
 def test_a_result_tells_limits_roles_and_why_replies_left(tmp_path: Any) -> None:
     random = np.random.default_rng(3)
-    parties = {}
-    for name in "abc":
-        frame = pd.DataFrame({"label": random.choice(["no", "yes"], 40), "age": random.integers(0, 100, 40)})
-        (tmp_path / name).mkdir()
-        parties[name] = {"default": frame, "ledger": tmp_path / name}
+    tables = {
+        name: pd.DataFrame({"label": random.choice(["no", "yes"], 40), "age": random.integers(0, 100, 40)})
+        for name in "abc"
+    }
+    parties = with_folders(tables, tmp_path, "ledger")
     policies = {name: {"ledger": "ledger", "budget_epsilon": 5.0} for name in "ac"}
     policies["b"] = {"ledger": "ledger", "minimum_rows": 33}
     asked = {"label": "label", "domain": DOMAIN, "epsilon": 1.0}

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from one_process import OneProcess
+from party_kit import remembering
 
 from fedbayes.federation import errors
 from fedbayes.federation.answered.linked import Linked, words_of
@@ -41,13 +41,7 @@ def tables(lacking=1):
 
 
 def federation(folder, lacking=1, differ=False, **limits):
-    parties = {}
-    for name, table in tables(lacking).items():
-        (folder / name).mkdir(parents=True)
-        table.to_csv(folder / f"{name}.csv", index=False)
-        parties[name] = {"default": folder / f"{name}.csv", "vault": folder / name}
-    policies = {name: {"ledger": "vault", "allow_differences": differ, **limits} for name in parties}
-    return OneProcess(parties, helpers=["helper"], policies=policies)
+    return remembering(tables(lacking), folder, allow_differences=differ, **limits)
 
 
 def asked(running, question, organizations, **more):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
+from party_kit import remembering
 from scipy.optimize import linprog
 
 from fedbayes.bayes import profile
@@ -202,14 +203,7 @@ def test_a_central_that_lies_about_who_has_a_column_stops_the_job(
 EVERY_YEAR = pd.DataFrame({"id": [f"p{row}" for row in range(120)], "age": np.arange(20, 140)})
 
 
-def remembering(folder: Path) -> OneProcess:
-    frames = {"hospital": EVERY_YEAR, "registry": EVERY_YEAR[["id"]].assign(ill=np.arange(120) % 2)}
-    parties = {}
-    for name, frame in frames.items():
-        (folder / name).mkdir()
-        parties[name] = {"default": frame, "vault": folder / name}
-    limits = {name: {"ledger": "vault", "allow_differences": False} for name in parties}
-    return OneProcess(parties, helpers=["helper"], policies=limits)
+HOSPITAL_AND_REGISTRY = {"hospital": EVERY_YEAR, "registry": EVERY_YEAR[["id"]].assign(ill=np.arange(120) % 2)}
 
 
 def look(*edges: float) -> tuple[str, dict[str, Any]]:
@@ -241,7 +235,7 @@ def older(age: float) -> tuple[str, dict[str, Any]]:
 def test_descriptions_of_one_station_are_held_against_what_it_answered(
     tmp_path: Path, first: tuple[str, dict[str, Any]], second: tuple[str, dict[str, Any]], answered: bool
 ) -> None:
-    with remembering(tmp_path) as federation:
+    with remembering(HOSPITAL_AND_REGISTRY, tmp_path) as federation:
         federation.run("scalar_product", *first)
         if answered:
             federation.run("scalar_product", *second)
@@ -257,7 +251,7 @@ def test_bins_that_a_station_finds_are_answered_after_a_description(tmp_path: Pa
         "fit",
         {"columns": ["age", "ill"], "structure": [["ill", "age"]], "id_column": "id", "bins": {"age": 4}},
     )
-    with remembering(tmp_path) as federation:
+    with remembering(HOSPITAL_AND_REGISTRY, tmp_path) as federation:
         federation.run("scalar_product", *look(0, 51, 200))
         federation.run(*fit)
         with pytest.raises(errors.ThresholdError, match="set apart"):

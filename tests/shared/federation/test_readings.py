@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from one_process import OneProcess
+from party_kit import by_columns, remembering, with_folders
 
 from fedbayes.federation import errors
 from fedbayes.federation.answered import readings
@@ -134,15 +134,7 @@ WEIGHTS = {"label": "ill", "features": ["town", "smoker"], "rounds": 1}
 
 
 def asked(tmp_path, tasks, **policy):
-    parties = {}
-    for name in "abc":
-        (tmp_path / name).mkdir(exist_ok=True)
-        table(name).to_csv(
-            tmp_path / f"{name}.csv", index=False
-        )  # the same file in every federation: another is another table
-        parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
-    policies = {name: {"ledger": "vault", "allow_differences": False, **policy} for name in parties}
-    with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
+    with remembering({name: table(name) for name in "abc"}, tmp_path, **policy) as federation:
         return [
             federation.run(algorithm, function, {**arguments, "dictionary": {"columns": study}})
             for algorithm, function, arguments, study in tasks
@@ -182,20 +174,15 @@ def test_a_recode_of_one_row_of_a_column_whose_categories_nobody_gives(tmp_path,
         "a": {"sex": np.array(["m", "f"])[np.arange(ROWS) % 2]},
         "b": {"state": [code if row == 3 else groups[row // 2 % 2] for row in range(ROWS)]},
     }
-    parties = {}
-    for party, columns in parts.items():
-        (tmp_path / party).mkdir()
-        table = pd.DataFrame({"id": [f"p{row}" for row in range(ROWS)], **columns})
-        table.to_csv(tmp_path / f"{party}.csv", index=False)
-        parties[party] = {"default": tmp_path / f"{party}.csv", "vault": tmp_path / party}
-    policies = {party: {"allow_differences": False, **({"ledger": "vault"} if recorded else {})} for party in parties}
+    ids = [f"p{row}" for row in range(ROWS)]
+    tables = {party: pd.DataFrame({"id": ids, **columns}) for party, columns in parts.items()}
     if not recorded:
         monkeypatch.setattr("fedbayes.federation.node_databases.embedded_record", lambda: None)
     asked = {"columns": ["state", "sex"], "id_column": "id"}
     if categories:
         asked["domain"] = {"state": {"categories": categories}}
     studies = [{"columns": {"state": {**described, "recode": {code: group}}}} for group in groups]
-    with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
+    with remembering(tables, tmp_path, **({} if recorded else {"ledger": None})) as federation:
 
         def both():
             return [
@@ -218,10 +205,8 @@ def test_control_the_same_reading_noise_and_the_administrators_leave(tmp_path):
 
 def test_linked_records_too(tmp_path):
     """A table over columns of two stations: the code leaves out one record, whose value at the other station the difference is."""
-    whole, parties = table("a").assign(id=[f"p{row}" for row in range(ROWS)]), {}
-    for name, column in (("a", "town"), ("b", "ill"), ("c", "smoker")):
-        (tmp_path / name).mkdir()
-        parties[name] = {"default": whole[["id", column]], "vault": tmp_path / name}
+    whole = table("a").assign(id=[f"p{row}" for row in range(ROWS)])
+    parties = with_folders(by_columns(whole, {"a": ["town"], "b": ["ill"], "c": ["smoker"]}), tmp_path)
     given = {"columns": ["town", "ill"], "id_column": "id"}
     policies = {name: {"ledger": "vault"} for name in parties}
     with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
@@ -234,28 +219,26 @@ def test_linked_records_too(tmp_path):
                 federation.run("scalar_product", "contingency", arguments)
 
 
+IDS = [f"p{row}" for row in range(ROWS)]
+ILL = np.random.default_rng(4).choice(["no", "yes"], ROWS)
+TWO = {"a": {"id": IDS, "age": np.arange(20, 20 + ROWS)}, "b": {"id": IDS, "ill": ILL}}
+"""Of the same people, one of every age."""
+
+
 def test_two_ranges_that_one_row_lies_between(tmp_path):
     """Each count is about many; the difference is the value of the one between, at another station."""
-    rng, parties = np.random.default_rng(4), {}
-    ids = [f"p{row}" for row in range(ROWS)]
-    age = np.sort(rng.permutation(np.arange(20, 20 + ROWS)))
-    ill = np.where(rng.random(ROWS) < 0.4, "yes", "no")
-    for name, frame in (("a", pd.DataFrame({"id": ids, "age": age})), ("b", pd.DataFrame({"id": ids, "ill": ill}))):
-        (tmp_path / name).mkdir()
-        parties[name] = {"default": frame, "vault": tmp_path / name}
 
     def count(federation, limit, **given):
         tests = [{"column": "age", "op": "<", "value": limit}, {"column": "ill", "op": "==", "value": "yes"}]
         return federation.run("scalar_product", "count", {"conditions": tests, "id_column": "id", **given})["count"]
 
     for allowed in (False, True):
-        policies = {name: {"ledger": "vault", "allow_differences": allowed} for name in parties}
-        with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
+        with remembering(TWO, tmp_path, allow_differences=allowed) as federation:
             first = count(federation, 80)
             assert count(federation, 80) == first
             assert count(federation, 100) > first, "twenty rows lie between"
             if allowed:
-                assert count(federation, 81) - first == int(ill[60] == "yes"), "a control"
+                assert count(federation, 81) - first == int(TWO["b"]["ill"][60] == "yes"), "a control"
                 continue
             with pytest.raises(errors.ThresholdError, match=REFUSED):
                 count(federation, 81)
@@ -286,18 +269,10 @@ def test_conditions_that_differ_in_one_row(tmp_path, first, second, refused):
 def test_a_condition_on_a_derived_column_is_no_question_about_a_column_of_the_table(tmp_path):
     """It is answered by the leave that formulae need, and the record, which has no such column, is not asked."""
     ids = [str(number) for number in range(60)]
-    frames = {
-        "a": pd.DataFrame({"id": ids, "months": range(60)}),
-        "b": pd.DataFrame({"id": ids, "ill": ["yes", "no"] * 30}),
-    }
-    parties = {}
-    for name, frame in frames.items():
-        (tmp_path / name).mkdir()
-        parties[name] = {"default": frame, "vault": tmp_path / name}
+    tables = {"a": {"id": ids, "months": range(60)}, "b": {"id": ids, "ill": ["yes", "no"] * 30}}
     tests = [{"column": "years", "op": "<", "value": 3}, {"column": "ill", "op": "==", "value": "yes"}]
     words = {"columns": {"years": {"type": "number", "derive": "months / 12"}}}
-    policies = {name: {"ledger": "vault", "allow_differences": False, "allow_formulas": True} for name in parties}
-    with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
+    with remembering(tables, tmp_path, allow_formulas=True) as federation:
         asked = {"conditions": tests, "id_column": "id", "dictionary": words}
         assert federation.run("scalar_product", "count", asked)["count"] == 18
         assert federation.run("scalar_product", "count", asked)["count"] == 18
@@ -359,21 +334,12 @@ def test_gaps_of_a_column_with_bins_do_not_hinder_counts(tmp_path):
 )
 def test_two_borders_that_one_row_lies_between(tmp_path, algorithm, function, given):
     """Each table has large cells alone; their difference is one person's value at another station."""
-    rng, parties = np.random.default_rng(4), {}
-    ids, ill = [f"p{row}" for row in range(ROWS)], rng.choice(["no", "yes"], ROWS)
-    for name, frame in (
-        ("a", pd.DataFrame({"id": ids, "age": np.arange(20, 20 + ROWS)})),
-        ("b", pd.DataFrame({"id": ids, "ill": ill})),
-    ):
-        (tmp_path / name).mkdir()
-        parties[name] = {"default": frame, "vault": tmp_path / name}
 
     def asked(federation, bins, **more):
         return federation.run(algorithm, function, {"id_column": "id", "bins": bins, **given, **more})
 
     for allowed in (False, True):
-        policies = {name: {"ledger": "vault", "allow_differences": allowed} for name in parties}
-        with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
+        with remembering(TWO, tmp_path, allow_differences=allowed) as federation:
             asked(federation, {"age": [80]})
             asked(federation, {"age": [60, 80, 100]})
             if allowed:

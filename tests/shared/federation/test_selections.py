@@ -1,9 +1,11 @@
 """Exact counts by conditions on several columns of one station that differ in a few rows: what a node remembers, and what it refuses."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
+import party_kit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -161,17 +163,7 @@ def remembering(tmp_path):
         "a": {"id": ids, "age": COLUMNS["age"], "sex": COLUMNS["sex"], "old": old},
         "b": {"id": ids, "ill": ill, "risk": [int(value == "yes") for value in ill]},
     }
-    parties = {}
-    for name, table in tables.items():
-        (tmp_path / name).mkdir()
-        pd.DataFrame(table).to_csv(tmp_path / f"{name}.csv", index=False)
-        parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
-
-    def federation(**limits):
-        policies = {name: {"ledger": "vault", "allow_differences": False, **limits} for name in parties}
-        return OneProcess(parties, helpers=["helper"], policies=policies)
-
-    return federation
+    return partial(party_kit.remembering, tables, tmp_path)
 
 
 def ask(federation, table):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from one_process import OneProcess
+from party_kit import by_columns, remembering
 from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 
 from fedbayes.federation import errors
@@ -160,13 +160,7 @@ def table(name):
 
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory):
-    tmp_path, parties = tmp_path_factory.mktemp("together"), {}
-    for name in "abcde":
-        (tmp_path / name).mkdir()
-        table(name).to_csv(tmp_path / f"{name}.csv", index=False)
-        parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
-    policies = {name: {"ledger": "vault", "allow_differences": False} for name in parties}
-    with OneProcess(parties, helpers=["helper"], policies=policies) as found:
+    with remembering({name: table(name) for name in "abcde"}, tmp_path_factory.mktemp("together")) as found:
         yield found
 
 
@@ -235,14 +229,9 @@ def test_one_method_remembers_for_another_and_noise_is_the_remedy(federation):
 
 def test_linked_records_are_not_sums_over_organizations(tmp_path):
     """Of columns that one station each holds, answers over fewer stations are about the same people."""
-    whole, parties = table("a"), {}
-    for name, column in (("a", "age"), ("b", "ill"), ("c", "smoker")):
-        (tmp_path / name).mkdir()
-        whole[["id", column]].to_csv(tmp_path / f"{name}.csv", index=False)
-        parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
-    policies = {name: {"ledger": "vault", "allow_differences": False} for name in parties}
+    tables = by_columns(table("a"), {"a": ["age"], "b": ["ill"], "c": ["smoker"]})
     given = {"id_column": "id", "domain": DOMAIN, "missing_state": False}
-    with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
+    with remembering(tables, tmp_path) as federation:
         asked = {"columns": ["ill", "smoker"], **given}
         over_three = ask(federation, "scalar_product", "contingency", ["a", "b", "c", "helper"], **asked)
         over_two = ask(federation, "scalar_product", "contingency", ["b", "c", "helper"], **asked)
@@ -250,13 +239,9 @@ def test_linked_records_are_not_sums_over_organizations(tmp_path):
 
 
 def test_the_administrator_may_allow_it_and_settings_tell(tmp_path):
-    parties = {}
-    for name in "abcd":
-        (tmp_path / name).mkdir()
-        parties[name] = {"default": table(name), "vault": tmp_path / name}
+    tables = {name: table(name) for name in "abcd"}
     for allowed in (False, True):
-        policies = {name: {"ledger": "vault", "allow_differences": allowed} for name in parties}
-        with OneProcess(parties, policies=policies) as federation:
+        with remembering(tables, tmp_path, helpers=(), allow_differences=allowed) as federation:
             told = federation.run("scalar_product", "disclosure_settings")
             assert told["answers_are_remembered"] is not allowed
             assert told["settings"]["allow_differences"] is allowed

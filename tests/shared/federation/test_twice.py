@@ -104,15 +104,14 @@ def test_numbers_are_matched_however_they_are_written(seed, tmp_path):
 
 
 @pytest.mark.parametrize("more", [{}, {"epsilon": 1000.0}])
-def test_codes_of_hexadecimal_digits_are_no_numbers(more, tmp_path):
+def test_codes_of_hexadecimal_digits_are_no_numbers(more):
     random = np.random.default_rng(0)
     codes = [f"{number:08x}" for number in random.integers(0, 16**8, 300)]
     codes += ["0000e123", "00000e45", "1234e567", "9999e999", "00001e05", "00100000"]
     parties = {}
     for place, party in enumerate("pqr"):
-        table = pd.DataFrame({"id": random.permutation(codes), f"c{place}": random.choice(["u", "v"], len(codes))})
-        parties[party] = {"default": tmp_path / f"{party}.csv"}
-        table.to_csv(parties[party]["default"], index=False)
+        flags = random.choice(["u", "v"], len(codes))
+        parties[party] = pd.DataFrame({"id": random.permutation(codes), f"c{place}": flags})
     names = ["c0", "c1", "c2"]
     asked = {"id_column": "id", "columns": names, "domain": {name: DOMAIN["c"] for name in names}, **more}
     with OneProcess(parties, helpers=["helper"], policies=LIMITS) as federation:
@@ -127,7 +126,7 @@ def test_a_number_with_a_signed_exponent_is_that_number():
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_rows_of_an_identifier_are_bounded_at_each_station(most, monkeypatch, tmp_path):
+def test_rows_of_an_identifier_are_bounded_at_each_station(most, monkeypatch):
     monkeypatch.setattr(CountNoise, "shares", lambda self, size, *rest: np.zeros(size, dtype=np.int64))
     random = np.random.default_rng(most)
     parties, known = {}, 0
@@ -137,8 +136,7 @@ def test_rows_of_an_identifier_are_bounded_at_each_station(most, monkeypatch, tm
         table["id"] = [f"p{number} " if number % 2 else f"p{number}" for number in numbers]
         table.loc[random.random(ROWS) < 0.1, "id"] = None
         known += np.minimum(table["id"].str.strip().value_counts(), most).sum()
-        parties[party] = {"default": tmp_path / f"{party}.csv"}
-        table.to_csv(parties[party]["default"], index=False)
+        parties[party] = table
     asked = {"label": "c", "domain": DOMAIN, "epsilon": 1.0, "unit": "identifier", "id_column": "id"}
     with OneProcess(parties, policies=LIMITS) as federation:
         asked |= {"max_rows_per_identifier": most}

@@ -32,8 +32,7 @@ def united(folder, change, **more):
 
     for start, (name, column) in enumerate({"a": "sex", "b": "ill"}.items()):
         ids = [f"p{row:03d}" for row in range(20 * start, 20 * start + 100)]
-        pd.DataFrame({"id": ids, column: draw.choice(["1", "2"], 100)}).to_csv(folder / f"{name}.csv", index=False)
-        parties[name] = folder / f"{name}.csv"
+        parties[name] = pd.DataFrame({"id": ids, column: draw.choice(["1", "2"], 100)})
     with OneProcess(parties, helpers=["helper"]) as running, mock.patch.object(alignment, "unite", changed):
         return running.run("vertical_toy", "run_tables", {**ASKED, **more})
 

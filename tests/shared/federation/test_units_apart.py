@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from one_process import OneProcess
+from party_kit import remembering
 
 from fedbayes.federation import errors
 from fedbayes.federation.horizontal.units import bounded, sets_few_apart
@@ -11,7 +11,6 @@ from fedbayes.federation.horizontal.units import bounded, sets_few_apart
 ROWS = 120
 DOMAIN = {"ill": {"categories": ["no", "yes"]}, "town": {"categories": ["north", "south"]}}
 BY = {"unit": "identifier", "id_column": "id"}
-REMEMBERS = {"*": {"ledger": "vault", "allow_differences": False}}
 
 
 @pytest.mark.parametrize(
@@ -33,15 +32,14 @@ def test_what_bounded_rows_set_apart(sizes, without, rows, few):
     assert used.sum() == sum(min(size, rows) for size in sizes)
 
 
-def parties(tmp_path, change):
+def tables(change):
     found = {}
     for name in "abc":
-        (tmp_path / name).mkdir(exist_ok=True)
         draw = np.random.default_rng(ord(name))
         table = pd.DataFrame({column: draw.choice(entry["categories"], ROWS) for column, entry in DOMAIN.items()})
         table["id"] = [f"p{row}" for row in range(ROWS)]
         change(table, name)
-        found[name] = {"default": table, "vault": tmp_path / name}
+        found[name] = table
     return found
 
 
@@ -66,7 +64,7 @@ TASKS = [
 @pytest.mark.parametrize("change", [one_without, one_twice])
 def test_exact_answers_that_one_row_is_left_out_of(tmp_path, task, change):
     algorithm, function, given = task
-    with OneProcess(parties(tmp_path, change), policies=REMEMBERS) as federation:
+    with remembering(tables(change), tmp_path, helpers=()) as federation:
         federation.run(algorithm, function, given)
         with pytest.raises(errors.ThresholdError, match="id_column"):
             federation.run(algorithm, function, {**given, **BY})
@@ -85,8 +83,7 @@ def visits(gone):
 def by_visits(tmp_path, gone, task, **more):
     """Return the answers by the identifiers of a first and of a second visit."""
     algorithm, function, given = task
-    policies = REMEMBERS
-    with OneProcess(parties(tmp_path, visits(gone)), policies=policies) as federation:
+    with remembering(tables(visits(gone)), tmp_path, helpers=()) as federation:
         return [
             federation.run(algorithm, function, {**given, **BY, **more, "id_column": column})
             for column in ("first", "second")
@@ -105,17 +102,15 @@ def test_control_columns_of_identifiers_that_many_rows_tell_apart(tmp_path):
     private = by_visits(tmp_path, {"first": range(30), "second": range(29)}, TASKS[0], epsilon=1.0)
     assert all(answer["privacy"]["differentially_private"] for answer in private)
     for place, second in enumerate((range(30), range(20))):
-        (folder := tmp_path / str(place)).mkdir()
-        answers = by_visits(folder, {"first": range(30), "second": second}, TASKS[0])
+        answers = by_visits(tmp_path / str(place), {"first": range(30), "second": second}, TASKS[0])
         assert not any(answer["privacy"]["differentially_private"] for answer in answers)
 
 
 def test_control_noise_and_nobody_apart(tmp_path):
     """With an epsilon nothing is refused, and with nobody left out exact answers are those of all rows."""
     algorithm, function, given = TASKS[0]
-    policies = REMEMBERS
-    with OneProcess(parties(tmp_path, one_without), policies=policies) as federation:
+    with remembering(tables(one_without), tmp_path, helpers=()) as federation:
         assert federation.run(algorithm, function, {**given, **BY, "epsilon": 1.0})["privacy"]["unit"] == "identifier"
-    with OneProcess(parties(tmp_path, lambda *_: None), policies=policies) as federation:
+    with remembering(tables(lambda *_: None), tmp_path, helpers=()) as federation:
         answers = [federation.run(algorithm, function, {**given, **more})["model"]["columns"] for more in ({}, BY)]
         assert answers[0] == answers[1]

@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
+from party_kit import by_columns
 
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation
 
 PEOPLE = 150
 COLUMNS = {"a": (3, 0), "b": (2, 0), "c": (2, 1), "d": (3, 1), "e": (2, 2), "f": (4, 2)}
+HOMES = ("north", "south", "west")
+SPLIT = {name: [one for one, (_, home) in COLUMNS.items() if home == place] for place, name in enumerate(HOMES)}
 
 
 @pytest.fixture(scope="module")
@@ -26,15 +29,8 @@ def table():
 
 
 @pytest.fixture(scope="module")
-def stations(table, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("stations")
-    parties = {}
-    for place, name in enumerate(("north", "south", "west")):
-        own = [column for column, (_, home) in COLUMNS.items() if home == place]
-        path = folder / f"{name}.csv"
-        table[["id", *own]].sample(frac=1, random_state=place).to_csv(path, index=False)
-        parties[name] = {"default": path}
-    return parties
+def stations(table):
+    return by_columns(table, SPLIT)
 
 
 def pooled(table, question):
@@ -96,12 +92,11 @@ def test_without_a_helper_the_same_tables(stations, table):
     assert asked.count("partial_match") == 2
 
 
-def test_without_a_helper_a_fourth_station_only_shares(stations, table, tmp_path):
-    extra = tmp_path / "east.csv"
-    table[["id"]].assign(g=table["a"]).to_csv(extra, index=False)
+def test_without_a_helper_a_fourth_station_only_shares(stations, table):
+    extra = table[["id"]].assign(g=table["a"])
     questions = [["g", "a"], ["f", "g"], ["g", "b", "c"]]
     arguments = {"columns": ["g", "a", "f", "b", "c"], "batches": [questions], "helper": "none"}
-    with OneProcess({**stations, "east": {"default": extra}}) as federation:
+    with OneProcess({**stations, "east": extra}) as federation:
         result = federation.run("vertical_toy", "run_tables", arguments)
     copied = table.assign(g=table["a"])
     for answer, question in zip(result["model"][0], questions, strict=True):
@@ -122,12 +117,12 @@ def test_noise_is_added_once_with_and_without_a_helper(stations, table):
         assert np.abs(difference).max() < 150
 
 
-def test_united_records_count_absent_ones_as_missing(table, tmp_path):
-    frames = [table[["id", "a"]].iloc[:90], table[["id", "a", "c"]].iloc[90:], table[["id", "c"]].iloc[:60]]
-    parties = {}
-    for name, frame in zip(("north", "south", "west"), frames, strict=True):
-        frame.to_csv(tmp_path / f"{name}.csv", index=False)
-        parties[name] = {"default": tmp_path / f"{name}.csv"}
+def test_united_records_count_absent_ones_as_missing(table):
+    parties = {
+        "north": table[["id", "a"]].iloc[:90],
+        "south": table[["id", "a", "c"]].iloc[90:],
+        "west": table[["id", "c"]].iloc[:60],
+    }
     domain = {"a": {"categories": [0, 1, 2]}, "c": {"categories": [0, 1]}}
     arguments = {"columns": ["a", "c"], "batches": [[["a", "c"], ["c"]]], "records": "union", "domain": domain}
     with OneProcess(parties, helpers=["helper"]) as federation:
@@ -163,18 +158,14 @@ def test_a_changed_opening_or_order_stops_the_job(stations):
         federation.run("vertical_toy", "run_tables", arguments)
 
 
-def test_the_helper_gets_names_and_hashes_and_nothing_masked(stations, table, tmp_path):
+def test_the_helper_gets_names_and_hashes_and_nothing_masked(stations, table):
     """Two data sets with the same answers sizes look alike to the helper, byte count by byte count."""
     sizes = []
     for seed in (1, 2):
         parties = {}
-        for name in stations:
-            frame = pd.read_csv(stations[name]["default"])
-            for column in frame.columns[1:]:
-                frame[column] = frame[column].sample(frac=1, random_state=seed).to_numpy()
-            path = tmp_path / f"{name}{seed}.csv"
-            frame.to_csv(path, index=False)
-            parties[name] = {"default": path}
+        for name, frame in stations.items():
+            changed = {one: frame[one].sample(frac=1, random_state=seed).to_numpy() for one in frame.columns[1:]}
+            parties[name] = frame.assign(**changed)
         with EmbeddedFederation(parties, helpers=["helper"], record=True) as federation:
             federation.run(
                 "vertical_toy", "run_tables", {"columns": list("ace"), "batches": [[["a", "c"]], [["a", "c", "e"]]]}
@@ -187,11 +178,8 @@ def test_the_helper_gets_names_and_hashes_and_nothing_masked(stations, table, tm
     assert sizes[0] == sizes[1]
 
 
-def test_united_records_that_two_stations_hold_are_refused_or_with_noise_count_once(table, tmp_path):
-    parties = {}
-    for name, frame in {"north": table[["id", "a"]], "south": table[["id", "a", "c"]]}.items():
-        frame.to_csv(tmp_path / f"{name}.csv", index=False)
-        parties[name] = {"default": tmp_path / f"{name}.csv"}
+def test_united_records_that_two_stations_hold_are_refused_or_with_noise_count_once(table):
+    parties = {"north": table[["id", "a"]], "south": table[["id", "a", "c"]]}
     domain = {"a": {"categories": [0, 1, 2]}, "c": {"categories": [0, 1]}}
     arguments = {"columns": ["a", "c"], "batches": [[["a", "c"]]], "records": "union", "domain": domain}
     with (
@@ -225,14 +213,10 @@ def test_stations_that_are_run_again_answer_the_same(stations, table):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("helper", [None, "none"])
-def test_columns_without_missing_values_are_narrowed_and_the_tables_stay_the_same(table, tmp_path, helper):
+def test_columns_without_missing_values_are_narrowed_and_the_tables_stay_the_same(table, helper):
     gaps = table.assign(**{name: table[name].astype("Int64") for name in COLUMNS})
     gaps.loc[::7, "d"] = pd.NA
-    parties = {}
-    for place, name in enumerate(("north", "south", "west")):
-        own = [column for column, (_, home) in COLUMNS.items() if home == place]
-        gaps[["id", *own]].to_csv(tmp_path / f"{name}.csv", index=False)
-        parties[name] = {"default": tmp_path / f"{name}.csv"}
+    parties = by_columns(gaps, SPLIT)
     domain = {name: {"categories": list(range(states))} for name, (states, _) in COLUMNS.items()}
     arguments = {
         "columns": list(COLUMNS),

@@ -50,15 +50,9 @@ def delivery(rows=100, infos=None, dealt=()):
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("two")
-    draw = np.random.default_rng(0)
-    parties = {}
-    for name, column in (("north", "a"), ("south", "c")):
-        path = folder / f"{name}.csv"
-        pd.DataFrame({"id": range(60), column: draw.integers(20, 90, 60)}).to_csv(path, index=False)
-        parties[name] = {"default": path}
-    return parties
+def two():
+    draw, columns = np.random.default_rng(0), {"north": "a", "south": "c"}
+    return {name: pd.DataFrame({"id": range(60), one: draw.integers(20, 90, 60)}) for name, one in columns.items()}
 
 
 def test_a_column_is_not_opened_again_with_other_cut_points(two):
@@ -331,19 +325,15 @@ def test_a_setup_has_a_relation_of_matched_records():
         replace(setup, neighbors="add_remove")
 
 
-def test_united_records_under_an_epsilon_are_counted_once_where_two_stations_hold_the_same_column(tmp_path):
+def test_united_records_under_an_epsilon_are_counted_once_where_two_stations_hold_the_same_column():
     """Taken from both, a record would change a table over k columns by 3^k, as two records it would cost twice, and a refusal would tell about identifiers."""
     table = pd.DataFrame({"id": range(40), "a": [0, 1] * 20, "b": [1, 1, 0, 0] * 10})
     domain = {name: {"categories": [0, 1]} for name in "ab"}
     arguments = {"columns": ["a", "b"], "batches": [[["a", "b"]]], "records": "union", "domain": domain}
     for overlap in (0, 3):
         pieces = {"north": table[: 20 + overlap], "south": table[20:]}
-        parties = {}
-        for name, part in pieces.items():
-            part.to_csv(tmp_path / f"{name}{overlap}.csv", index=False)
-            parties[name] = {"default": tmp_path / f"{name}{overlap}.csv"}
         pooled = pd.concat(pieces.values()).drop_duplicates("id")
-        with OneProcess(parties, helpers=["helper"]) as federation:
+        with OneProcess(pieces, helpers=["helper"]) as federation:
             found = federation.run("vertical_toy", "run_tables", {**arguments, "epsilon": 50.0})
             assert found["rows"] == len(pooled)
             counts = np.array(found["model"][0][0])
