@@ -183,7 +183,7 @@ class Fit(Target, Budget, Units, Members):
     def left_to_the_plan(self, bins: dict[str, Any], clip: float | None = None) -> dict[str, Any]:
         """Return what the caller left open, as it was chosen."""
         given = {name: getattr(self, name) is not None for name in ("rounds", "bins", "clip")}
-        return plan.told(self.steps, bins, given, clip if self.epsilon is not None else None)
+        return plan.choices(self.steps, bins, given, clip if self.epsilon is not None else None)
 
     @property
     def settings(self) -> Settings:

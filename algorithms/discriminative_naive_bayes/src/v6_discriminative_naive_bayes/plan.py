@@ -73,7 +73,7 @@ def _bins(columns: Columns, name: str, number: int) -> Any:
     return sorted(both)
 
 
-def told(rounds: int, bins: Mapping[str, Any], given: Mapping[str, bool], clip: float | None) -> dict[str, Any]:
+def choices(rounds: int, bins: Mapping[str, Any], given: Mapping[str, bool], clip: float | None) -> dict[str, Any]:
     """Return what was chosen, for results and plans, and why; empty where the caller said everything."""
     numbers = {name: rule if isinstance(rule, int) else len(rule) + 1 for name, rule in bins.items()}
     settled: dict[str, Any] = {"rounds": rounds, "bins": numbers, "clip": clip}

@@ -112,10 +112,10 @@ def drawn_together(
     cells = means.copy()
     for block, in_order in zip(_blocks(layout), ordered, strict=True):
         own = slice(block.start - 1, block.stop - 1)  # means have no row of the classes
-        alike = _alike(block.stop - block.start, in_order)
+        correlation = _correlation(block.stop - block.start, in_order)
         for label in range(layout.classes):
             usual = UNLIKE * means[own, label]
-            common = alike * np.outer(usual, usual)
+            common = correlation * np.outer(usual, usual)
             within = common + deviation**2 * np.eye(len(usual))
             cells[own, label] += common @ np.linalg.solve(within, noisy[block, label] - means[own, label])
     drawn = np.vstack([sizes, np.maximum(cells, LEAST * means + 1.0)])
@@ -180,12 +180,12 @@ def _prior(layout: Layout, ordered: NDArray[np.bool_]) -> Floats:
     covariance = np.zeros((1 + layout.values, 1 + layout.values))
     covariance[0, 0] = PRIOR_SPREAD**2
     for block, in_order in zip(_blocks(layout), ordered, strict=True):
-        covariance[block, block] = SPREAD**2 * _alike(block.stop - block.start, in_order)
+        covariance[block, block] = SPREAD**2 * _correlation(block.stop - block.start, in_order)
     return covariance
 
 
-def _alike(width: int, in_order: bool) -> Floats:
-    """Return how alike the values of an attribute are, (width, width): not at all, but for bins of a number."""
+def _correlation(width: int, in_order: bool) -> Floats:
+    """Return the prior correlation of an attribute's values, (width, width): none, but between bins of a number."""
     if not in_order:
         return np.eye(width)
     away = np.abs(np.subtract.outer(np.arange(width), np.arange(width))) / (REACH * width)

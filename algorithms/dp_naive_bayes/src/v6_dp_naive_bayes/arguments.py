@@ -152,7 +152,7 @@ class Fit(Mechanism, Placed, Target, Outside, Units, Members):
     def foreseen(self) -> dict[str, Any]:
         """Return what is left to the plan, as far as the domain is given."""
         columns = self.columns
-        return {} if self.bins is not None or columns is None else binning.told(planned(self, columns))
+        return {} if self.bins is not None or columns is None else binning.choices(planned(self, columns))
 
     @property
     def columns(self) -> Columns | None:

@@ -44,7 +44,7 @@ def chosen(plan: Plan, rows: int | None) -> Plan:
     return replace(plan, bins=check_bins(plan.columns, bins), groups=_groups(plan, number, rows or USUAL_ROWS))
 
 
-def told(plan: Plan) -> dict[str, Any]:
+def choices(plan: Plan) -> dict[str, Any]:
     """Return what was chosen, for results and plans; empty where nothing was."""
     numbers = {name: rule if isinstance(rule, int) else len(rule) + 1 for name, rule in plan.bins.items()}
     found = {name: value for name, value in (("bins", numbers), ("groups of states", dict(plan.groups))) if value}

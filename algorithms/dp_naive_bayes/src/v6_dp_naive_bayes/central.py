@@ -22,7 +22,7 @@ from .arguments import (
     unused_arguments,
     updating_plan,
 )
-from .binning import told
+from .binning import choices
 from .model import Plan, add, settled
 from .result import fitted, updated
 
@@ -49,7 +49,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     for text in (*unused_arguments(plan, asked.bins), *unspent_delta(plan, asked.delta), *outside_promise(plan)):
         federation.warn(text)
     model = AGGREGATIONS[asked.aggregation](federation, parties.stations, plan, asked.aggregation)
-    left = told(plan) if asked.bins is None else {}
+    left = choices(plan) if asked.bins is None else {}
     return fitted(federation, model, plan, parties.stations, asked.aggregation, left)
 
 

@@ -12,7 +12,7 @@ from .arguments import Contingency, Count, InformationGain, ScalarProduct, Table
 from .chain import chain_count, check_chain
 from .model import guarded_count, guarded_product
 from .questions import answer, check_known, open_question, preflight_of
-from .result import counted, gained, multiplied, noise_told, tabled
+from .result import counted, gained, multiplied, noise_diagnostics, tabled
 
 
 @central
@@ -50,7 +50,7 @@ def count(federation: Federation, asked: Count) -> dict[str, Any]:
     exact = not promise.covers(epsilon)
     (counts,), extra = answer(engine, epsilon, asked.honest_fraction, exact, last=not thesis)
     matching = int(counts[0])
-    noise = noise_told(federation, engine.setup, list(counts[:, None]), epsilon, asked.honest_fraction)
+    noise = noise_diagnostics(federation, engine.setup, list(counts[:, None]), epsilon, asked.honest_fraction)
     if exact:
         matching = guarded_count(counts, engine.rows, engine.minimum_count)
     if thesis:

@@ -51,7 +51,7 @@ def counted(
 def tabled(federation: Federation, tables: SecureTables, asked: Contingency, counts: Cells) -> dict[str, Any]:
     """Return the result of `contingency`: its small cells hidden, or all of them noisy."""
     epsilon = asked.epsilon
-    noise = noise_told(federation, tables.engine.setup, [counts], epsilon, asked.honest_fraction)
+    noise = noise_diagnostics(federation, tables.engine.setup, [counts], epsilon, asked.honest_fraction)
     states = [tables.columns[name] for name in asked.columns]
     shown, hidden = published(counts, 0 if promise.covers(epsilon) else tables.minimum_count, states)
     if hidden > sum(cell is not None and cell > 0 for cell in np.array(shown, dtype=object).flat):
@@ -79,7 +79,7 @@ def gained(
 ) -> dict[str, Any]:
     """Return the result of `information_gain` from the tables of the target and each column."""
     epsilon, names = asked.epsilon, asked.columns
-    noise = noise_told(federation, tables.engine.setup, counts, epsilon, asked.honest_fraction)
+    noise = noise_diagnostics(federation, tables.engine.setup, counts, epsilon, asked.honest_fraction)
     gains: dict[str, float | None] = dict(zip(names, information_gains(counts), strict=True))
     if not promise.covers(epsilon):
         gains = _safe_gains(federation, tables, questions, counts, gains)
@@ -167,7 +167,7 @@ def _safe_gains(
     return safe
 
 
-def noise_told(
+def noise_diagnostics(
     federation: Federation, setup: Setup, counts: Sequence[Cells], epsilon: float | None, honest_fraction: float
 ) -> dict[str, float]:
     """Return the standard deviation of the noise in a cell for the result's diagnostics, and warn where it dominates; nothing for exact answers.

@@ -249,7 +249,7 @@ def calibrated(
     return groups
 
 
-def told_moments(events: npt.NDArray[Any], beyond: npt.NDArray[Any], middle: int, least: int) -> list[int]:
+def revealable_moments(events: npt.NDArray[Any], beyond: npt.NDArray[Any], middle: int, least: int) -> list[int]:
     """Return the moments at which calibration of the same groups tells of no few records, `middle` among them; none if it is none of them.
 
     Of every group none or enough records have the event by a moment, and are observed beyond it; and between two moments that are told none or enough

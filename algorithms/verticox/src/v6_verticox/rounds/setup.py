@@ -87,7 +87,7 @@ def prepare(
     queries : int
         Questions that the job debits in all.
     """
-    terms = told_terms(federation, options)
+    terms = completed_terms(federation, options)
     cases = [options.strata, options.weights, options.entry, options.cluster]
     named = [options.time, options.event, *cases, options.id_column, *options.columns]
     called = [*PARTIALS, *FITTING, *functions, *(GROUPING if options.grouped else ())]
@@ -119,7 +119,7 @@ def prepare(
     return _planned(federation, question, described, options.solver)
 
 
-def told_terms(federation: Federation, options: Fit) -> Terms | None:
+def completed_terms(federation: Federation, options: Fit) -> Terms | None:
     """Return the formula's terms with the bounds and references that the data dictionary tells; None without a formula."""
     if options.formula is None:
         return None

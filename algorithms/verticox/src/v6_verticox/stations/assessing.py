@@ -137,7 +137,7 @@ def _calibrations(outcome: Survival, predicted: Vector, times: Vector, groups: i
     """Return calibration at every time, of the groups of the middle one; empty where one, or two times together, would tell of few records."""
     middle = len(times) // 2
     parts = measures.prediction_groups(predicted[:, middle], groups, RESOLUTION) if groups else []
-    released_times = measures.told_moments(*counted(outcome, parts, times), middle, limit) if parts else []
+    released_times = measures.revealable_moments(*counted(outcome, parts, times), middle, limit) if parts else []
     calibrations = []
     for place, moment in enumerate(times.tolist()):
         hidden = any(vanishes(predicted[rows, place, None], limit) for rows in parts)

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from fedbayes.federation.errors import ThresholdError
 
 from ..cox.narrow import few, vanishes
-from ..cox.survival import prediction_groups, told_moments
+from ..cox.survival import prediction_groups, revealable_moments
 from .columns import Survival
 from .sums import RESOLUTION
 
@@ -218,7 +218,7 @@ def most_groups(outcome: Survival, survival: Vector, moment: float, groups: int,
     """
     for count in (1 << power for power in reversed(range(groups.bit_length()))):
         parts = prediction_groups(survival, count, RESOLUTION)
-        if min(map(len, parts)) >= limit and told_moments(*counted(outcome, parts, np.array([moment])), 0, limit):
+        if min(map(len, parts)) >= limit and revealable_moments(*counted(outcome, parts, np.array([moment])), 0, limit):
             return count
     return 0
 

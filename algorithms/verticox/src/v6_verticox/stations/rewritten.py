@@ -16,7 +16,7 @@ from fedbayes.bayes.terms import Terms
 from fedbayes.federation.errors import DataProblem
 
 from ..cox.narrow import is_narrow
-from .alike import check_apart
+from .near_duplicates import check_near_duplicates
 
 
 def check_cuts(dictionary: Dictionary | None, columns: list[str], terms: Terms | None) -> None:
@@ -41,4 +41,4 @@ def check_rewritten(dictionary: Dictionary | None, frame: Any, columns: list[str
                 raise DataProblem(
                     f"feature '{name}' is recoded to values that fewer records than this node reveals carry; recode it in another way"
                 )
-    check_apart(frame, columns, made, minimum_count)
+    check_near_duplicates(frame, columns, made, minimum_count)

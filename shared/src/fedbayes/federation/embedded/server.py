@@ -96,9 +96,9 @@ class Server:
             before = [
                 task
                 for task in self.tasks.values()
-                if task.told and task.parent == latest.parent and task is not latest
+                if task.was_read and task.parent == latest.parent and task is not latest
             ]
-            latest.told = True
+            latest.was_read = True
         for run in (run for task in before for run in task.runs):
             if run.output is not None:
                 run.output.unlink(missing_ok=True)
@@ -190,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
         with self.platform.changed:
             runs = sorted((replace(run) for run in task.runs), key=lambda run: -run.id)
         head, tail = b'{"links": {}, "data": [', b"]}"
-        length = len(head) + len(tail) + sum(run.told_bytes for run in runs) + 2 * max(len(runs) - 1, 0)
+        length = len(head) + len(tail) + sum(run.json_bytes for run in runs) + 2 * max(len(runs) - 1, 0)
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(length))
@@ -198,7 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(head)
         for index, run in enumerate(runs):
             self.wfile.write(b", " if index else b"")
-            for part in run.told():
+            for part in run.json_parts():
                 self.wfile.write(part)
         self.wfile.write(tail)
         self.platform.forget(task)

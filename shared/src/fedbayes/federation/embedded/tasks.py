@@ -44,7 +44,7 @@ class RunState:
         """The answer as the platform tells it, base64 of JSON; None without one."""
         return None if self.output is None else base64.b64encode(self.output.read_bytes()).decode("ascii")
 
-    def told(self) -> Iterator[bytes]:
+    def json_parts(self) -> Iterator[bytes]:
         """Yield what the server tells of the answer, as JSON, piece by piece."""
         yield b'{"id": %d, "blob_storage_used": false, "result": ' % self.id
         if self.output is None:
@@ -57,8 +57,8 @@ class RunState:
         yield b'"}'
 
     @property
-    def told_bytes(self) -> int:
-        """How many bytes `told` yields."""
+    def json_bytes(self) -> int:
+        """How many bytes `json_parts` yields."""
         head = len('{"id": , "blob_storage_used": false, "result": ') + len(str(self.id))
         return head + (len("null}") if self.output is None else len('""}') + 4 * -(-self.output.stat().st_size // 3))
 
@@ -76,7 +76,7 @@ class TaskState:
     image: str
     init_org: int
     runs: list[RunState] = field(default_factory=list)
-    told: bool = False
+    was_read: bool = False
 
     @property
     def status(self) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...cox.agreement import Counted
-from ...cox.survival import PREDICTED_DIGITS, told_moments
+from ...cox.survival import PREDICTED_DIGITS, revealable_moments
 
 Vector = npt.NDArray[np.float64]
 SMALLEST = 1e-12  # of a probability that is divided by, as in `cox.survival`
@@ -164,13 +164,13 @@ def grouped(table: Table, survival: Vector, groups: int, least: int) -> list[npt
 
 
 def reliable_times(table: Table, parts: Sequence[npt.NDArray[np.intp]], least: int) -> list[int]:
-    """Return the moments at which these groups of bins tell of no few records (`told_moments`)."""
+    """Return the moments at which these groups of bins tell of no few records (`revealable_moments`)."""
     if not parts:
         return []
     groups = np.stack([table.counts[bins].sum(axis=0) for bins in parts])
     events = np.cumsum(groups[:, :, 1], axis=1)[:, table.ends]
     beyond = (groups.sum(axis=(1, 2))[:, None] - np.cumsum(groups.sum(axis=2), axis=1))[:, table.ends]
-    return told_moments(events, beyond, len(table.ends) // 2, least)
+    return revealable_moments(events, beyond, len(table.ends) // 2, least)
 
 
 def calibration(

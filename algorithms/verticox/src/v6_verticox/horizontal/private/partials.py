@@ -17,7 +17,7 @@ def partial_outline(station: Station, request: OutlineRequest) -> SumReply:
     **Reveals** to central these sums over all stations, with noise. **Assumes** that at least two stations do not collude with central, and that the honest
     fraction of the stations adds its share.
     """
-    return outline_told(station, request)
+    return outline_reply(station, request)
 
 
 @partial
@@ -27,10 +27,10 @@ def partial_slope(station: Station, request: SlopeRequest) -> SumReply:
     **Reveals** to central these sums over all stations, with noise. **Assumes** that at least two stations do not collude with central, and that the honest
     fraction of the stations adds its share.
     """
-    return slope_told(station, request)
+    return slope_reply(station, request)
 
 
-def outline_told(station: Station, request: OutlineRequest) -> SumReply:
+def outline_reply(station: Station, request: OutlineRequest) -> SumReply:
     """Return the noisy outline as it leaves the station."""
     asked = request.asked
     station.require_private(asked.noise.promises)
@@ -38,7 +38,7 @@ def outline_told(station: Station, request: OutlineRequest) -> SumReply:
     return _noisy(station, asked, outline_layout(asked.question), sums, "outline")
 
 
-def slope_told(station: Station, request: SlopeRequest) -> SumReply:
+def slope_reply(station: Station, request: SlopeRequest) -> SumReply:
     """Return the noisy sums of a step as they leave the station."""
     asked = request.asked
     station.require_private(asked.noise.promises)

@@ -18,7 +18,7 @@ from ..cox.narrow import few
 from .columns import MOST_CATEGORIES
 
 
-def check_apart(frame: Any, columns: list[str], rewritten: Collection[str], minimum_count: int) -> None:
+def check_near_duplicates(frame: Any, columns: list[str], rewritten: Collection[str], minimum_count: int) -> None:
     """Refuse two columns that differ in few records.
 
     Compared are any two numbers, cell by cell; any two columns of categories or of two values, by what belongs together; and every column that the task's
