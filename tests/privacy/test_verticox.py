@@ -134,10 +134,10 @@ def asked(neighbors="add_remove", rows=1, epsilon=1.0, fraction=1.0):
 def requests(whom, seed=0, steps=range(1, STEPS + 1)):
     """Return an outline and steps at points far out, where contributions are longest."""
     random = np.random.default_rng(seed)
-    found = [(partials.outline_reply, OutlineRequest(whom), layout.outline_layout(whom.question))]
+    found = [(partials.partial_outline.fedbayes_answer, OutlineRequest(whom), layout.outline_layout(whom.question))]
     for step in steps:
         request = point_far_out(whom, step, random, 2.0, 3.0, 0.1)
-        found.append((partials.slope_reply, request, layout.slope_layout(request)))
+        found.append((partials.partial_slope.fedbayes_answer, request, layout.slope_layout(request)))
     return found
 
 
@@ -255,13 +255,13 @@ def test_neighbours_change_a_table_of_an_evaluation_by_at_most_the_claim(monkeyp
     """For a model of anybody's, with coefficients far out: 1 or 2 cells by 1, of an identifier as many as it has rows."""
     request = judged(neighbors, rows)
     frame = pd.concat([people(seed, 25).astype(object), WILD], ignore_index=True)
-    whole = exact(monkeypatch, judging.table_reply, request, frame)
+    whole = exact(monkeypatch, judging.partial_table.fedbayes_answer, request, frame)
     assert 0 < whole.sum() <= len(frame)
     claim = request.noise.change(1.0, 1.0, whole.size, True)
     for owner in frame.index if rows == 1 else frame["person"].dropna().unique():
         out = frame.drop(index=owner) if rows == 1 else frame[frame["person"] != owner]
         other = out if neighbors == "add_remove" else pd.concat([out, WILD.iloc[[owner % 3]]], ignore_index=True)
-        moved = whole - exact(monkeypatch, judging.table_reply, request, other)
+        moved = whole - exact(monkeypatch, judging.partial_table.fedbayes_answer, request, other)
         assert np.abs(moved).sum() <= claim.l1
         assert np.linalg.norm(moved) <= claim.l2
 

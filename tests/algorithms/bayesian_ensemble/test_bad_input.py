@@ -68,8 +68,12 @@ def test_a_model_that_is_none_is_refused(federation, function, model, names) -> 
         federation.run(NAME, function, {"model": model, "id_column": "id"})
 
 
-def test_classify_names_what_it_takes_where_nothing_identifies_records(federation) -> None:
-    fitted = federation.run(NAME, "fit", {**GIVEN, "features": ["fever"], "structure": "naive"})
+@pytest.fixture(scope="module")
+def fitted(federation):
+    return federation.run(NAME, "fit", {**GIVEN, "features": ["fever"], "structure": "naive"})
+
+
+def test_classify_names_what_it_takes_where_nothing_identifies_records(federation, fitted) -> None:
     with pytest.raises(ArgumentError, match="or give records") as refusal:
         federation.run(NAME, "classify", {"model": fitted["model"]})
     assert "rows_aligned" not in str(refusal.value)
@@ -77,8 +81,7 @@ def test_classify_names_what_it_takes_where_nothing_identifies_records(federatio
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("records", [{}, {"age": []}, {"age": [1], "smoke": []}, {"age": "old"}, [1]])
-def test_malformed_records_are_refused(federation, records) -> None:
-    fitted = federation.run(NAME, "fit", {**GIVEN, "features": ["fever"], "structure": "naive"})
+def test_malformed_records_are_refused(federation, fitted, records) -> None:
     with pytest.raises(ArgumentError, match="records"):
         federation.run(NAME, "classify", {"model": fitted["model"], "records": records})
 
@@ -109,8 +112,7 @@ def test_no_common_class_and_no_members_and_few_rows(table, kit) -> None:
         federation.run(NAME, "fit", shared)
 
 
-def test_a_vote_over_zero_members_is_refused(federation) -> None:
-    fitted = federation.run(NAME, "fit", {**GIVEN, "features": ["fever"], "structure": "naive"})
+def test_a_vote_over_zero_members_is_refused(federation, fitted) -> None:
     (member,) = fitted["model"]["members"]
     silent = {**fitted["model"], "members": [{**member, "weight": 0.0}]}
     for function in ("evaluate", "classify"):
@@ -127,8 +129,7 @@ def test_a_vote_over_zero_members_is_refused(federation) -> None:
 @pytest.mark.parametrize(
     "change", [{"bound": -0.1}, {"bound": "much"}, {"bound": None}, {"classes": ["yes"]}, {"vote": "x"}]
 )
-def test_a_model_that_was_spoilt_is_refused(federation, change) -> None:
-    fitted = federation.run(NAME, "fit", {**GIVEN, "features": ["fever"], "structure": "naive"})
+def test_a_model_that_was_spoilt_is_refused(federation, fitted, change) -> None:
     with pytest.raises(ArgumentError, match="model must be the model that fit returned"):
         federation.run(NAME, "evaluate", {"model": {**fitted["model"], **change}, "id_column": "id"})
 

@@ -205,20 +205,17 @@ def test_too_few_steps(paper_data, rehearse):
         alone(solve(surface, np.zeros(7), 1e-7, 1))
 
 
-@pytest.mark.parametrize("spread", [0.01, 0.3, 1.0, 2.0])
-def test_reciprocal_plans_reach_their_target(spread):
-    start = np.exp(np.linspace(-spread, spread, 101))
+@pytest.mark.parametrize(
+    ("below", "above", "target"),
+    [
+        *((spread, spread, 1e-8) for spread in (0.01, 0.3, 1.0, 2.0)),
+        *((1.5, spread, 1e-7) for spread in (3.0, 4.0, 4.2, 5.0, 7.0, 8.0)),
+    ],
+)
+def test_reciprocal_plans_reach_their_target(below, above, target):
+    start = np.exp(np.linspace(-below, above, 1001))
     inverse = np.ones_like(start)
-    for first, second in reciprocal_plan(spread, 1e-8):
-        inverse = first / 4096 * inverse - second / 4096 * start * inverse**2
-    assert np.max(np.abs(1.0 - start * inverse)) < 1e-6
-
-
-@pytest.mark.parametrize("spread", [3.0, 4.0, 4.2, 5.0, 7.0, 8.0])
-def test_reciprocal_plans_for_wide_intervals_reach_their_target(spread):
-    start = np.exp(np.linspace(-1.5, spread, 1001))
-    inverse = np.ones_like(start)
-    for first, second in reciprocal_plan(spread, 1e-7):
+    for first, second in reciprocal_plan(above, target):
         assert all(0 <= value < 2**20 for value in (first, second))
         inverse = first / 4096 * inverse - second / 4096 * start * inverse**2
     assert np.max(np.abs(1.0 - start * inverse)) < 1e-6

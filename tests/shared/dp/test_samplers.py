@@ -134,17 +134,17 @@ RATIOS = [(1, 0), (2, 0), (3, 1), (5, 2), (5, 1), (7, 0)]
 
 
 @pytest.mark.parametrize(("numerator", "bits"), RATIOS)
-def test_every_path_of_a_laplace_candidate(monkeypatch, numerator, bits):
-    draw = samplers.laplace_candidates
-    found, left = paths(lambda: accepted(draw(1, numerator, bits)), monkeypatch, ["bernoulli_exp"])
-    assert_masses(found, left, laplace_mass(numerator, bits))
-
-
-@pytest.mark.parametrize(("numerator", "bits"), RATIOS)
-def test_every_path_of_a_gaussian_candidate(monkeypatch, numerator, bits):
-    draw = samplers.gaussian_candidates
-    found, left = paths(lambda: accepted(draw(1, numerator, bits)), monkeypatch, list(FLIPS))
-    assert_masses(found, left, gaussian_mass(numerator, bits))
+@pytest.mark.parametrize(
+    ("draw", "mass", "known"),
+    [
+        (samplers.laplace_candidates, laplace_mass, ["bernoulli_exp"]),
+        (samplers.gaussian_candidates, gaussian_mass, list(FLIPS)),
+    ],
+    ids=["laplace", "gaussian"],
+)
+def test_every_path_of_a_candidate(monkeypatch, draw, mass, known, numerator, bits):
+    found, left = paths(lambda: accepted(draw(1, numerator, bits)), monkeypatch, known)
+    assert_masses(found, left, mass(numerator, bits))
 
 
 @pytest.mark.parametrize(("numerator", "bits"), [(2, 0), (1, 2), (3, 1)])

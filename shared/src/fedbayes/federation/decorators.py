@@ -100,6 +100,7 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
     wrapper.wrapped_in_data_decorator = True  # type: ignore[attr-defined]
     wrapper.fedbayes_remote = "partial"  # type: ignore[attr-defined]
     wrapper.fedbayes_request = request_class  # type: ignore[attr-defined]
+    wrapper.fedbayes_answer = function  # type: ignore[attr-defined]
     del wrapper.__wrapped__
     return wrapper
 

@@ -64,11 +64,6 @@ def partial_table(station: Station, request: TableRequest) -> SumReply:
     **Reveals** to central this table over all stations, with noise. **Assumes** that at least two stations do not collude with central, and that the honest
     fraction of the stations adds its share.
     """
-    return table_reply(station, request)
-
-
-def table_reply(station: Station, request: TableRequest) -> SumReply:
-    """Return the noisy table as it leaves the station."""
     station.require_private(request.noise.promises)
     if not request.noise.promises:
         check_claimed(station, request.judged.model)

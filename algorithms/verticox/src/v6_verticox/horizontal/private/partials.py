@@ -17,7 +17,10 @@ def partial_outline(station: Station, request: OutlineRequest) -> SumReply:
     **Reveals** to central these sums over all stations, with noise. **Assumes** that at least two stations do not collude with central, and that the honest
     fraction of the stations adds its share.
     """
-    return outline_reply(station, request)
+    asked = request.asked
+    station.require_private(asked.noise.promises)
+    sums = records.outline(asked.question, records.read(station, asked))
+    return _noisy(station, asked, outline_layout(asked.question), sums, "outline")
 
 
 @partial
@@ -27,19 +30,6 @@ def partial_slope(station: Station, request: SlopeRequest) -> SumReply:
     **Reveals** to central these sums over all stations, with noise. **Assumes** that at least two stations do not collude with central, and that the honest
     fraction of the stations adds its share.
     """
-    return slope_reply(station, request)
-
-
-def outline_reply(station: Station, request: OutlineRequest) -> SumReply:
-    """Return the noisy outline as it leaves the station."""
-    asked = request.asked
-    station.require_private(asked.noise.promises)
-    sums = records.outline(asked.question, records.read(station, asked))
-    return _noisy(station, asked, outline_layout(asked.question), sums, "outline")
-
-
-def slope_reply(station: Station, request: SlopeRequest) -> SumReply:
-    """Return the noisy sums of a step as they leave the station."""
     asked = request.asked
     station.require_private(asked.noise.promises)
     sums = records.slope(request, records.read(station, asked))
