@@ -11,7 +11,7 @@ from fedbayes.mpc.secure_sum import pairwise_mask
 from fedbayes.mpc.wide import Wide
 from v6_verticox.messages.scoring import SUM_BITS
 from v6_verticox.messages.setup import Plan
-from v6_verticox.rounds.sealed import sealed_parts
+from v6_verticox.rounds.stages import sealed_parts
 from v6_verticox.stations.holder import ShareHolder
 from v6_verticox.stations.seen import _dealt, masked_predictor, total_predictor
 from v6_verticox.stations.sums import masked_for

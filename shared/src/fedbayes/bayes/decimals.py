@@ -1,4 +1,4 @@
-"""Numbers of half and single precision as people wrote them: 0.1 is 0.1 in every kind of file, whatever its columns hold."""
+"""Numbers as people write them: 0.1 of single precision is 0.1 in every kind of file, and a number in a name is as short as tells it from others."""
 
 from __future__ import annotations
 
@@ -32,3 +32,8 @@ def with_decimals(table: Any) -> Any:
     changed = pandas.concat(made, axis=1)
     changed.columns = table.columns
     return changed
+
+
+def shortest(value: float) -> str:
+    """Return a number in six digits, or in all it has where six are not enough, so that two numbers never make one name."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(float(value)).removesuffix(".0")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..bayes.decimals import shortest
 from ..bayes.encoding import SchemaError, canonical_text, categories_meant, number_of
 from ..bayes.model_matrix import columns_at
 from ..bayes.term_reader import read_terms
@@ -14,7 +15,6 @@ from ..bayes.variable import MISSING_STATE
 from .commands.exits import UsageProblem
 from .kinds import COX, ENSEMBLE
 from .networks import networks_of
-from .numerals import shortest
 from .view import view_of
 
 if TYPE_CHECKING:

@@ -118,18 +118,7 @@ def _mean(ordered: Ordered, beta: float, neighbors: str) -> SmoothSensitivity:
 
 
 def variance(values: ArrayLike, bounds: tuple[float, float], beta: float, neighbors: str) -> SmoothSensitivity:
-    """Return the smooth sensitivity of the population variance.
-
-    Parameters
-    ----------
-    values : array of float, shape (n,)
-        One class's values of one feature; clipped to the bounds.
-    bounds : (float, float)
-        Public limits.
-    beta : float
-        Smoothing parameter, positive; must not depend on the data.
-    neighbors : str
-        "add_remove" or "replace_one".
+    """Return the smooth sensitivity of the population variance; parameters as of `mean`.
 
     Notes
     -----
@@ -188,18 +177,7 @@ def _known_fall(ordered: Ordered, removed: Distances) -> Floats:
 def standard_deviation(
     values: ArrayLike, bounds: tuple[float, float], beta: float, neighbors: str
 ) -> SmoothSensitivity:
-    """Return the smooth sensitivity of the population standard deviation.
-
-    Parameters
-    ----------
-    values : array of float, shape (n,)
-        One class's values of one feature; clipped to the bounds.
-    bounds : (float, float)
-        Public limits.
-    beta : float
-        Smoothing parameter, positive; must not depend on the data.
-    neighbors : str
-        "add_remove" or "replace_one".
+    """Return the smooth sensitivity of the population standard deviation; parameters as of `mean`.
 
     Notes
     -----

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -118,3 +120,8 @@ def _added(replies: list[StageReply]) -> dict[str, Vector]:
         else:
             revealed[name] = total.decode(bits)
     return revealed
+
+
+def sealed_parts(replies: Mapping[int, Sealed | None]) -> dict[int, Sealed]:
+    """Return what central passes on and cannot read: of those who sealed something."""
+    return {member: sealed for member, sealed in replies.items() if sealed is not None}

@@ -29,9 +29,8 @@ from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
 from ..shares.sandwich import SQUARES, kinds
 from .lockstep import Rounds
 from .points import Beside, Gradient
-from .sealed import sealed_parts
 from .setup import Prepared
-from .stages import Stages
+from .stages import Stages, sealed_parts
 
 Vector = npt.NDArray[np.float64]
 SPARE_ROUNDS = 3  # for the last information matrix and the mean, and one more

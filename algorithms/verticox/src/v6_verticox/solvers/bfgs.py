@@ -28,8 +28,8 @@ from ..cox.likelihood import check_collinear, check_far
 from ..messages.private import MOST_SEEN
 from ..messages.seen import RESIDUAL_BITS, PredictReply, PredictRequest, ResidualReply, ResidualRequest
 from ..rounds.lockstep import Alone, alone
-from ..rounds.sealed import sealed_parts
 from ..rounds.setup import Prepared
+from ..rounds.stages import sealed_parts
 from ..rounds.surface import FederatedSurface
 from ..shares.layout import FEATURE_BITS
 from .newton import FAR

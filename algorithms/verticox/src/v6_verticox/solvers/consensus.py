@@ -11,8 +11,8 @@ from ..arguments import Fit
 from ..cox.likelihood import check_collinear
 from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from ..rounds.lockstep import Alone, alone
-from ..rounds.sealed import sealed_parts
 from ..rounds.setup import Prepared
+from ..rounds.stages import sealed_parts
 from ..rounds.surface import FederatedSurface
 from .solution import SeenSolution
 

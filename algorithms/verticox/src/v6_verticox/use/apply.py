@@ -17,7 +17,7 @@ from fedbayes.federation.vertical.declared import Matched
 
 from ..cox.survival import Steps, survival_at
 from ..messages.scoring import AssessReply, AssessRequest, read_sum
-from ..rounds.sealed import sealed_parts
+from ..rounds.stages import sealed_parts
 from .arguments import Baseline, Evaluate, Predict
 from .blind import judge_blindly
 from .crossval import cross_validate

@@ -29,8 +29,8 @@ from ..messages.folds import (
 from ..messages.scoring import AssessReply, Curve
 from ..messages.setup import Outcome
 from ..rounds.lockstep import FoldRounds, in_lockstep
-from ..rounds.sealed import sealed_parts
 from ..rounds.setup import Prepared, prepare
+from ..rounds.stages import sealed_parts
 from ..rounds.surface import FederatedSurface
 from ..solvers.newton import solve
 from .located import cases_of
