@@ -20,6 +20,7 @@ from fedbayes.federation.errors import AlgorithmError, MessageError, ThresholdEr
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.rounds import Federation
 from fedbayes.federation.vertical import opening
+from fedbayes.federation.vertical.asked_tables import AskedTables
 from v6_bayesian_ensemble import claimed
 from v6_bayesian_ensemble import partial as voting
 from v6_vertibayes import partial as scoring
@@ -171,7 +172,9 @@ BATCHES: dict[str, tuple[Callable[[Any, int, int], Any], str]] = {
         "do not fit|not sent the same|part of the budget is spent",
     ),
     "other tables at one station": (
-        lambda one, member, _: replace(one, tables=one.tables[:1] * len(one.tables)) if member == 1 else one,
+        lambda one, member, _: (
+            replace(one, tables=AskedTables.of(one.tables.tables[:1] * len(one.tables.axes))) if member == 1 else one
+        ),
         "do not fit|not sent the same|malformed|functions",
     ),
     "without noise": (lambda one, *_: replace(one, noise=None), "not opened for tables of this kind"),

@@ -17,6 +17,7 @@ from fedbayes.federation.embedded.server import from_text, to_text
 from fedbayes.federation.envelope import PROTOCOL, Request, question, seal_reply
 from fedbayes.federation.manifest import Card, Manifest
 from fedbayes.federation.memory import Memory
+from fedbayes.federation.packing import pack
 from fedbayes.federation.peers import KnownPeers, believe, identity, marks_of
 from fedbayes.federation.platform import Origin, Run
 from fedbayes.federation.policy import Policy
@@ -366,7 +367,7 @@ def test_a_server_that_seals_a_reply_anew_is_found_out_by_lasting_keys(files, fu
             return payload
         asked = requests[organization]
         content = {"reply": {}, "spent": {}, "token": ""}
-        return seal_reply(asked, question(asked, asked.body or {}), 3, content, mine)
+        return seal_reply(asked, question(asked, pack(asked.body or {})), 3, content, mine)
 
     with (
         EmbeddedFederation(files, policies=LEDGER, tamper=forge, tamper_request=keep) as federation,
@@ -389,7 +390,7 @@ def test_a_server_that_guesses_the_question_cannot_answer_it_for_a_station(files
         asked = requests[name]
         drawn = {"values": encode(np.arange(2, dtype=np.uint64), raw=True)}
         content = {"reply": drawn, "spent": {"epsilon": 1.0, "delta": 0.0, "queries": 0.0}, "token": ""}
-        return seal_reply(asked, question(asked, {"text": str(tmp_path)}), 3, content, mine)
+        return seal_reply(asked, question(asked, pack({"text": str(tmp_path)})), 3, content, mine)
 
     with (
         EmbeddedFederation(files, policies=LEDGER, tamper=forge, tamper_request=keep) as federation,
@@ -412,7 +413,7 @@ def test_a_server_in_the_middle_of_a_known_station_is_found_out(files):
         asked = requests[(organization, name)]
         card = Card.make(3, mine.public_bytes, lasting, asked.session)
         reply = {"card": encode(card), "has_data": True, "columns": [], "minimum_organizations": 3, "policy": {}}
-        return seal_reply(asked, question(asked, asked.body), 3, {"reply": reply, "spent": {}, "token": ""}, mine)
+        return seal_reply(asked, question(asked, pack(asked.body)), 3, {"reply": reply, "spent": {}, "token": ""}, mine)
 
     with EmbeddedFederation(files, policies=LEDGER) as federation:
         federation.run("toy", "run_sum", {"column": "x"})

@@ -92,6 +92,20 @@ def test_three_readings_that_are_apart_in_pairs_are_held_against_each_other(tmp_
     assert not record.admit([("column", words(missing=["b", "c", "q"]))], 5, lambda _: texts)
 
 
+def test_the_first_reading_of_a_column_needs_no_look_at_its_values(tmp_path):
+    asked = []
+
+    def texts(column):
+        asked.append(column)
+        return ["x"] * 20 + ["y"] * 20
+
+    readings = Readings(tmp_path, 1, "data")
+    assert readings.admit([(name, words()) for name in "abc"], 5, texts)
+    assert not asked
+    assert readings.admit([("a", words(["x"])), ("b", words())], 5, texts)
+    assert asked == ["a"]
+
+
 def test_too_many_readings_and_a_damaged_record_let_nothing_out(tmp_path):
     record = Readings(tmp_path, 1, "table")
     texts = [f"v{number}" for number in range(readings.MOST_READINGS + 2) for _ in range(5)]

@@ -19,6 +19,7 @@ from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.accounting import change_of
+from fedbayes.federation.vertical.asked_tables import AskedTables
 from fedbayes.federation.vertical.coding import check_bins_hold, resolve
 from fedbayes.federation.vertical.factor_info import FactorInfo, Wanted, factor_name
 from fedbayes.federation.vertical.identifiers import matched_texts
@@ -92,11 +93,11 @@ def test_absurd_sizes_are_refused_before_anything_is_made():
         lambda: delivery(infos=[info(width=1 << 22)], rows=1_000_000),
         lambda: delivery(infos=wide, dealt=[("a", "b", "a")]),
         lambda: delivery(dealt=[("a", "x", "y")]),
-        lambda: TablesRequest(delivery(infos=wide, rows=10), [["a", "b"]], 32, None, 1.0),
-        lambda: TablesRequest(delivery(), [["a"]], 12, None, 1.0),
-        lambda: TablesRequest(delivery(), [["a"]], 32, Installment(float("inf")), 1.0),
-        lambda: TablesRequest(delivery(), [["a"]], 32, Installment(1.0), 0.0),
-        lambda: TablesRequest(delivery(), [], 32, Installment(1.0), 1.0),
+        lambda: TablesRequest(delivery(infos=wide, rows=10), AskedTables.of([["a", "b"]]), 32, None, 1.0),
+        lambda: TablesRequest(delivery(), AskedTables.of([["a"]]), 12, None, 1.0),
+        lambda: TablesRequest(delivery(), AskedTables.of([["a"]]), 32, Installment(float("inf")), 1.0),
+        lambda: TablesRequest(delivery(), AskedTables.of([["a"]]), 32, Installment(1.0), 0.0),
+        lambda: TablesRequest(delivery(), AskedTables.of([]), 32, Installment(1.0), 1.0),
         lambda: ExtendRequest(delivery(infos=[info("a"), info("b")]), 1, 32, [product], []),
         lambda: SubmitRequest(SETUP, [], 7),
         lambda: SubmitRequest(SETUP, [Wanted("states", ["a"])] * 1_000_000, 32),
@@ -134,7 +135,9 @@ def states_of(columns, name=None, **changes):
 
 def noisy(infos, tables, contrasts, noise=PAID):
     asked = [[factor_name("states", columns) for columns in table] for table in tables]
-    return TablesRequest(Delivery(PRIVATE, 100, infos, [], None, [], []), asked, 32, noise, 1.0, contrasts)
+    return TablesRequest(
+        Delivery(PRIVATE, 100, infos, [], None, [], []), AskedTables.of(asked), 32, noise, 1.0, contrasts
+    )
 
 
 def test_functions_of_tables_are_asked_with_noise_of_columns_under_their_own_names():
@@ -142,7 +145,7 @@ def test_functions_of_tables_are_asked_with_noise_of_columns_under_their_own_nam
     maps = Contrasts({name: balanced(2, 8) for name in "abc"}, [1])
     columns = [states_of("a"), states_of("b")]
     request = noisy(columns, [["a", "b"]], maps)
-    assert request.columns == [["a", "b"]]
+    assert request.columns == [("a", "b")]
     assert decode(TablesRequest, encode(request)).contrasts.factors == [1]
     wide = Contrasts({name: balanced(3, 8) for name in "abc"}, [1])
     for infos, contrasts, noise in [
@@ -189,7 +192,7 @@ def test_a_product_has_the_name_of_what_it_is_made_of(made, parts):
 
 
 def test_an_absurd_message_is_an_error_of_the_project():
-    request = encode(TablesRequest(delivery(), [["a"]], 32, None, 1.0))
+    request = encode(TablesRequest(delivery(), AskedTables.of([["a"]]), 32, None, 1.0))
     request["delivery"]["rows"] = 1 << 60
     with pytest.raises(errors.MessageError):
         decode(TablesRequest, request)

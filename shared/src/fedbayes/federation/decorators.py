@@ -31,6 +31,7 @@ from .gate import check_reply_class
 from .manifest import ModelClaim, claim_of, digest_of
 from .memory import Memory
 from .opening import Task
+from .packing import pack
 from .policy import Policy
 from .rounds import Federation
 from .station import Station
@@ -111,7 +112,7 @@ def _arrive(name: str, run: platform.Run, origin: platform.Origin, memory: Memor
     if request.body is None and not memory.has_keys():
         raise MessageError("this station has no key of the job any more; start the job again")
     body = open_body(request, run.organization, memory.keys()) if request.body is None else request.body
-    return _Visit(run, origin, memory, request, body, question(request, body))
+    return _Visit(run, origin, memory, request, body, question(request, pack(body)))
 
 
 def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mock_data: Any) -> dict[str, Any]:

@@ -132,24 +132,26 @@ def _text(request: Request, without: frozenset[str]) -> bytes:
     return text_of(parts)
 
 
-def question(request: Request, body: Any) -> str:
+def question(request: Request, packed: bytes) -> str:
     """Return the digest of a question: of the request, without the aggregator's keys, and of its message.
 
     Parameters
     ----------
     request : Request
         Its header counts.
-    body : object
-        The encoded message, with raw bytes.
+    packed : bytes
+        The encoded message.
     """
-    return hashlib.sha256(_text(request, NOT_ASKED) + b"|" + pack(body)).hexdigest()
+    digest = hashlib.sha256(_text(request, NOT_ASKED) + b"|")
+    digest.update(packed)
+    return digest.hexdigest()
 
 
 def _key_context(request: Request, organization: int) -> bytes:
     return f"request|{request.session}|{request.manifest_hash}|{organization}".encode()
 
 
-def seal_body(request: Request, body: Any, keys: KeyPair, manifest: Manifest, stations: tuple[int, ...]) -> Request:
+def seal_body(request: Request, packed: bytes, keys: KeyPair, manifest: Manifest, stations: tuple[int, ...]) -> Request:
     """Return a request with its message sealed for stations.
 
     **Reveals** sizes and times to who carries it, the message to `stations`. **Assumes** that the manifest's keys are theirs.
@@ -161,7 +163,7 @@ def seal_body(request: Request, body: Any, keys: KeyPair, manifest: Manifest, st
         context = _key_context(request, member)
         shared = pairwise_key(keys, manifest.cards[member].exchange, context)
         sealed_keys[member] = seal(shared, content_key, context)
-    return replace(request, body=None, sealed=seal(content_key, pack(body), binding), keys=sealed_keys)
+    return replace(request, body=None, sealed=seal(content_key, packed, binding), keys=sealed_keys)
 
 
 def open_body(request: Request, organization: int, keys: KeyPair) -> Any:

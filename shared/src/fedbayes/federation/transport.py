@@ -21,6 +21,7 @@ from .errors import MessageError, StationError
 from .gate import Masked
 from .manifest import Manifest, ModelSeal, model_digest
 from .memory import AGGREGATOR_FILES, Memory
+from .packing import pack
 from .peers import lasting_keys
 from .platform import Run
 from .policy import Policy
@@ -151,9 +152,10 @@ class Transport:
             body=content,
             near=not last and self._is_near(to),
         )
-        digest = question(plain, content)
+        packed = pack(content)
+        digest = question(plain, packed)
         if manifest is not None:
-            plain = seal_body(plain, content, self._keys, manifest, to)
+            plain = seal_body(plain, packed, self._keys, manifest, to)
             self._has_manifest.update(to)
         return Sent(plain.sign(self._signer), digest, to)
 

@@ -165,7 +165,9 @@ def pair_products(
     for left, right in dict.fromkeys(pairs):
         wanted.setdefault(left, []).append(right)
     for lefts, rights in terms:
-        for group in _grouped([name for name in wanted if name in lefts], lefts):
+        for group in _grouped(
+            sorted((name for name in wanted if name in lefts), key=lambda name: len(wanted[name])), lefts
+        ):
             _add_products(tables, group, wanted, lefts, rights)
     return tables
 

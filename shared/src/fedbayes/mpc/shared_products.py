@@ -24,6 +24,7 @@ References
 """
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
@@ -249,9 +250,10 @@ def split_answers(
 ) -> list[npt.NDArray[np.int64]]:
     """Return the tables of a flat sum of shares as signed integers, one axis a factor."""
     lifted, start, answers = ring.lift(total), 0, []
+    states = {name: one.states for name, one in factors.items()}
     for table in tables:
-        sizes = tuple(factors[name].states for name in table)
-        stop = start + int(np.prod(sizes))
+        sizes = tuple([states[name] for name in table])
+        stop = start + math.prod(sizes)
         answers.append(lifted[start:stop].reshape(sizes))
         start = stop
     return answers

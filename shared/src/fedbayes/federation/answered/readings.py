@@ -241,10 +241,10 @@ class Readings:
                 earlier, beside = remembered.of(name), OF + column_of(name)
                 if words in earlier:
                     continue
-                rows = Counter(texts(column_of(name)))
-                shown = name.startswith(SHOWN) and (beside, words) not in wanted
+                others = remembered.of(beside) if name.startswith(SHOWN) and (beside, words) not in wanted else []
+                rows = Counter(texts(column_of(name))) if earlier or others else Counter()
                 new, refused = _compared(earlier, words, rows, minimum)
-                if refused or (shown and _compared(remembered.of(beside), words, rows, minimum)[1]):
+                if refused or _compared(others, words, rows, minimum)[1]:
                     return False
                 if new:
                     remembered.add(name, words)

@@ -13,6 +13,7 @@ from ..codec import decode, encode
 from ..envelope import Request, open_body, open_reply, question, whole
 from ..errors import MessageError
 from ..memory import AGGREGATOR_FILES, FOLDER, left_name
+from ..packing import pack
 from ..secrets import KEY_FILE
 
 
@@ -47,7 +48,7 @@ class Views:
             if request.body is not None or organization in self._stations:
                 body = request.body or open_body(request, organization, self._stations[organization])
             if body is not None and self._central is not None:
-                _, content, _ = open_reply(request, question(request, body), payload, self._central, self)
+                _, content, _ = open_reply(request, question(request, pack(body)), payload, self._central, self)
                 reply = content.get("reply", content)
         except MessageError:
             pass

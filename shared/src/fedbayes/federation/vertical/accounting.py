@@ -68,19 +68,28 @@ def questions(holders: Sequence[Sequence[int]], cells: Sequence[int]) -> int:
     return len(holders) - len(beside)
 
 
-def possible(tables: list[npt.NDArray[np.int64]], records: int) -> list[npt.NDArray[np.int64]]:
-    """Return exact tables of counts, which are not negative and no more than the records in all.
+def check_possible(counts: npt.NDArray[np.int64], cells: npt.NDArray[np.float64], records: int) -> None:
+    """Check that exact tables of counts are not negative and no more than the records in all.
+
+    Parameters
+    ----------
+    counts : int64 array, shape (cells of all tables,)
+        The tables, flat.
+    cells : float array, shape (tables,)
+        Of every table.
+    records : int
+        In all.
 
     Raises
     ------
     StationError
         If they cannot be counts: somebody dealt, opened or shared something wrong, which is noticed where it is gross.
     """
-    if any(table.min(initial=0) < 0 or int(table.sum()) > records for table in tables):
+    starts = (np.cumsum(cells) - cells).astype(np.int64)
+    if counts.min(initial=0) < 0 or (np.add.reduceat(counts, starts) > records).any():
         raise StationError(
             "the shares add up to counts that cannot be: an organization deals or shares wrongly; the job stops"
         )
-    return tables
 
 
 def trusted_fraction(stations: Sequence[int], aggregator: int, honest_fraction: float) -> float:

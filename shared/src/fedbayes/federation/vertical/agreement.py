@@ -12,11 +12,12 @@ import json
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from ...mpc.ring import RingArray
-from ...mpc.secure_sum import pairwise_mask
+from ...mpc.secure_sum import pairwise_mask, reconstruct
 from ..codec import encode
-from ..errors import MessageError
+from ..errors import MessageError, StationError
 from .factor_info import FactorInfo, with_parts
 from .messages import Delivery
 from .workspace import Workspace
@@ -89,6 +90,18 @@ def keys_of(
 def with_check(shares: RingArray) -> RingArray:
     """Return flat shares with words of zeros behind them."""
     return np.concatenate([shares, np.zeros(CHECK_WORDS, dtype=shares.dtype)])
+
+
+def without_check(shares: Sequence[RingArray], cells: int, ring: npt.DTypeLike) -> RingArray:
+    """Return the sum of flat shares of answers without the words behind them, which must be zeros then."""
+    if any(share.shape != (cells + CHECK_WORDS,) or share.dtype != np.dtype(ring) for share in shares):
+        raise StationError("a station's shares do not fit the tables asked for; the job stops")
+    total = reconstruct(shares)
+    if total[cells:].any():
+        raise StationError(
+            "the organizations were not sent the same openings, not asked the same, or do not have the same records linked; the job stops"
+        )
+    return total[:cells]
 
 
 def _openings(workspace: Workspace, infos: Sequence[FactorInfo], sender: int | None) -> str:

@@ -17,6 +17,7 @@ from .accounting import REPLACE_ONE, change_of, table_sensitivity, trusted_fract
 from .columns import locate, sharing_pairs, states_at
 from .engine import MOST_BYTES, Engine, described
 from .factor_info import Wanted
+from .known_tables import KnownTables
 from .messages import Setup
 from .open_factors import OpenFactors
 from .planning import Columns
@@ -56,6 +57,7 @@ class SecureTables:
         self.minimum_count = engine.minimum_count
         self._narrows = narrow
         self._undecided = {name for name, states in columns.items() if narrow and states.has_missing}
+        self._known = KnownTables()
         self._open = OpenFactors(engine, columns, 32 if noisy else 0)
 
     @classmethod
@@ -156,7 +158,8 @@ class SecureTables:
             self._check_question(question)
         noise = Installment(epsilon) if isinstance(epsilon, int | float) else epsilon
         plan = self._open.plan([tuple(question) for question in questions])
-        asked = [tuple(self._open.name(columns) for columns in parts) for parts in plan.questions]
+        cuts = [() if noise else self._cuts(parts) for parts in plan.questions]
+        asked = [self._open.names(parts, cut) for parts, cut in zip(plan.questions, cuts, strict=True)]
         unique = list(dict.fromkeys(asked))
         counted = self.engine.ask(unique, self._open.bits, noise, honest_fraction, last=last, contrasts=contrasts)
         answers = dict(zip(unique, counted, strict=True))
@@ -166,11 +169,16 @@ class SecureTables:
                 for names, parts, question in zip(asked, plan.questions, questions, strict=True)
             ]
         tables = [
-            self._arranged(answers[names], names, parts, tuple(question))
-            for names, parts, question in zip(asked, plan.questions, questions, strict=True)
+            self._arranged(answers[names], cut, parts, tuple(question))
+            for names, cut, parts, question in zip(asked, cuts, plan.questions, questions, strict=True)
         ]
         self._narrow(questions, tables)
         return tables
+
+    def _cuts(self, parts: Sequence[Columns]) -> tuple[bool, ...]:
+        """Return of which factors the last state of the first column is not asked for, as it follows from other tables."""
+        follow = self._known.cuts(parts)
+        return tuple([cut and self._open.can_be_cut(part) for cut, part in zip(follow, parts, strict=True)])
 
     def _narrow(self, questions: Sequence[Sequence[str]], tables: Sequence[Counts]) -> None:
         """Leave "missing" out from now on where a table shows that no record is in it."""
@@ -227,13 +235,19 @@ class SecureTables:
         if cells * self.rows * 2.0 > MOST_BYTES and len(question) > 2:
             raise ArgumentError("too many states: a table over these columns is too large; use fewer or coarser bins")
 
-    def _arranged(self, counts: Counts, names: Sequence[str], parts: Sequence[Columns], question: Columns) -> Counts:
+    def _arranged(self, counts: Counts, cuts: Sequence[bool], parts: Sequence[Columns], question: Columns) -> Counts:
         """Return a table with all states of its columns, in the order of the question; those left out have no record."""
         order = [column for part in parts for column in part]
-        sizes: list[int] = [size for name in names for size in self._open.sizes(name)]
-        table = np.zeros([self.columns[column].cardinality for column in order], dtype=counts.dtype)
-        table[tuple(slice(size) for size in sizes)] = counts.reshape(sizes)
-        return _ordered(table, parts, question)
+        sizes = [self._open.sizes(self._open.name(part)) for part in parts]
+        whole = self._known.completed(counts, cuts, parts, sizes)
+        cardinalities = [self.columns[column].cardinality for column in order]
+        table = whole
+        if list(whole.shape) != cardinalities:
+            table = np.zeros(cardinalities, dtype=counts.dtype)
+            table[tuple([slice(size) for size in whole.shape])] = whole
+        table = _ordered(table, parts, question)
+        self._known.add(question, table)
+        return table
 
     def reveals(self) -> dict[str, str]:
         """Return what each role learns beyond its own input and the result."""

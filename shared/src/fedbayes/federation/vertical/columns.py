@@ -10,8 +10,9 @@ from typing import Any
 from ...bayes.encoding import nearest
 from ..errors import ArgumentError
 from ..rounds import Federation
-from .engine import Engine, at_two_stations
+from .engine import Engine
 from .messages import Setup
+from .roles import at_two_stations
 from .states import ColumnStates, public_states
 
 

@@ -62,6 +62,7 @@ class Deliveries:
         fresh = [addressed(order, member) for order in orders if (member, order.stage) not in self._ordered]
         self._ordered |= {(member, order.stage) for order in fresh}
         self._delivered |= {(member, parcel.sender, parcel.stage) for parcel in pending}
+        self._parcels = [parcel for parcel in self._parcels if self._is_awaited(parcel)]
         kept = [
             info
             for info in self._factors.values()
@@ -87,6 +88,10 @@ class Deliveries:
             and names.intersection(parcel.names)
             and (member, parcel.sender, parcel.stage) not in self._delivered
         ]
+
+    def _is_awaited(self, parcel: Parcel) -> bool:
+        """Return whether somebody has not got a parcel yet, which is long."""
+        return any((receiver, parcel.sender, parcel.stage) not in self._delivered for receiver in parcel.keys)
 
     def _travels_with(
         self, info: FactorInfo, names: set[str], pending: Sequence[Parcel], dealt: Sequence[Sequence[str]]

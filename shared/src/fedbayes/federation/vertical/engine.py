@@ -13,15 +13,16 @@ from ...dp.shares import HONEST_FRACTION
 from ...mpc import factors
 from ...mpc import shared_products as products
 from ...mpc.alignment import matched_by, matcher_of
-from ...mpc.secure_sum import reconstruct
+from ...mpc.ring import lift
 from ...mpc.subset_shares import Table
 from ..codec import Message
 from ..contrasts import Contrasts
 from ..errors import ArgumentError, StationError, ThresholdError
 from ..installments import Installment
 from ..rounds import Federation
-from .accounting import NUMBERS, possible
-from .agreement import CHECK_WORDS
+from .accounting import NUMBERS, check_possible
+from .agreement import without_check
+from .asked_tables import AskedTables
 from .deliveries import Deliveries, addressed
 from .factor_info import MOST_CELLS, FactorInfo, Wanted, factor_name
 from .messages import (
@@ -39,6 +40,7 @@ from .messages import (
     TablesReply,
     TablesRequest,
 )
+from .roles import at_two_stations
 from .workspace import DTYPES, factor
 
 SMALL_RING_ROWS = 1 << 15  # counts of fewer rows fit into 16 bits
@@ -46,12 +48,6 @@ LARGE_RING_ROWS = 1 << 31  # counts of as many rows would wrap in 32 bits
 ROUND_BYTES = 500_000_000
 """Openings of more than this are split over several rounds."""
 MOST_BYTES = 2_000_000_000  # that one table or one level of products may take at a station
-
-
-def at_two_stations(federation: Federation, column: str, holders: Sequence[int]) -> ArgumentError:
-    """Return the refusal of a column that several stations hold of the same records."""
-    names = ", ".join(federation.name(member) for member in holders)
-    return ArgumentError(f"column '{column}' is at two stations ({names}); rename it at one, or unite the records")
 
 
 class Engine:
@@ -189,6 +185,14 @@ class Engine:
         self.factors[short] = replace(info, name=short, width=info.states - 2, complete=True, view_of=name)
         return short
 
+    def first_states(self, name: str, states: int) -> str:
+        """Return a factor of the first states of another one, for tables only; nothing is opened. Its name."""
+        info = self.factors[name]
+        short = factor_name("first", [name, str(states)])
+        part: dict[str, Any] = {"name": short, "width": states, "complete": False, "made_of": [], "sides": []}
+        self.factors[short] = replace(info, view_of=info.view_of or name, **part)
+        return short
+
     def delivery(self, member: int, asked: set[str]) -> Delivery:
         """Return what a member needs for a question about the factors asked, without what it got before."""
         return self._deliveries.to(member, asked, self.setup, self.rows, self.dealt)
@@ -265,34 +269,30 @@ class Engine:
         list of int64 arrays
             One axis a factor; with `contrasts` one axis a column of the factors, as long as it has functions.
         """
-        cells = sum(int(np.prod([factor(self.factors[name]).states for name in table])) for table in tables)
-        if cells > MOST_CELLS:
+        asked = AskedTables.of(tables)
+        states = {name: self.factors[name].states for name in asked.names}
+        sizes = asked.cells(states)
+        if sizes.sum() > MOST_CELLS:
             raise ArgumentError(
                 "too many states: the tables would have too many cells; use fewer columns or coarser bins"
             )
-        names = {name for table in tables for name in table}
-        ring = bits or self._bits(names)
-        asked = [list(table) for table in tables]
+        ring = bits or self._bits(set(asked.names))
         requests: dict[int, Message] = {
-            member: TablesRequest(self.delivery(member, names), asked, ring, noise, honest_fraction, contrasts)
+            member: TablesRequest(
+                self.delivery(member, set(asked.names)), asked, ring, noise, honest_fraction, contrasts
+            )
             for member in self.setup.everyone
         }
-        columns = [[column for name in table for column in self.factors[name].columns] for table in tables]
-        cells = contrasts.functions(columns) if contrasts else cells
+        columns = asked.joined({name: self.factors[name].columns for name in asked.names}) if contrasts else []
+        cells = contrasts.functions(columns) if contrasts else int(sizes.sum())
         replies = self.federation.round("partial_tables", requests, self.setup.everyone, TablesReply, last=last)
-        shares = [np.asarray(reply.shares.value) for reply in replies.values()]
-        if any(share.shape != (cells + CHECK_WORDS,) or share.dtype != np.dtype(DTYPES[ring]) for share in shares):
-            raise StationError("a station's shares do not fit the tables asked for; the job stops")
-        total = reconstruct(shares)
-        if total[cells:].any():
-            raise StationError(
-                "the organizations were not sent the same openings, not asked the same, or do not have the same records linked; the job stops"
-            )
+        total = without_check([np.asarray(reply.shares.value) for reply in replies.values()], cells, DTYPES[ring])
         if contrasts:
-            return contrasts.split(columns, total[:cells])
-        shapes = {name: factor(self.factors[name]) for name in names}
-        counts = products.split_answers(total[:cells], [tuple(table) for table in tables], shapes)
-        return counts if noise or ring == NUMBERS else possible(counts, self.rows)
+            return contrasts.split(columns, total)
+        if not noise and ring != NUMBERS:
+            check_possible(lift(total), sizes, self.rows)
+        shapes = {name: factor(self.factors[name]) for name in asked.names}
+        return products.split_answers(total, tables, shapes)
 
 
 def described(reply: SubmitReply | ExtendReply) -> dict[str, Any]:

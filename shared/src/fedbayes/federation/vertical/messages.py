@@ -16,6 +16,7 @@ from ..gate import Exact, Public, Sealed, Share
 from ..installments import Installment
 from ..opening import Relation
 from .accounting import REPLACE_ONE, questions
+from .asked_tables import AskedTables
 from .factor_info import (
     MOST_CELLS,
     MOST_FACTOR_BYTES,
@@ -250,18 +251,16 @@ class TablesRequest(Message):
     """Answer tables over factors, or functions of them, in shares; where they are paid for, with this station's share of the noise."""
 
     delivery: Delivery
-    tables: list[list[str]]
+    tables: AskedTables
     bits: int
     noise: Installment | None
     honest_fraction: float
     contrasts: Contrasts | None = None
 
     def __post_init__(self) -> None:
-        if not self.tables or any(not 1 <= len(table) <= 8 for table in self.tables):
-            raise ValueError("a batch holds one or more tables over one to eight factors")
-        sizes, rows = self._sizes, max(self.delivery.rows, 1)
-        largest = max((size for size, table in zip(sizes, self.tables, strict=True) if len(table) > 2), default=0)
-        if sum(sizes) > MOST_CELLS or largest * rows * 8 > MOST_FACTOR_BYTES:
+        sizes, rows = self.tables.cells(self.states), max(self.delivery.rows, 1)
+        largest = float(sizes[self.tables.axes > 2].max(initial=0.0))
+        if sizes.sum() > MOST_CELLS or largest * rows * 8 > MOST_FACTOR_BYTES:
             raise ValueError("the tables of a batch are too large")
         if self.bits not in RINGS or not 0.0 < self.honest_fraction <= 1.0:
             raise ValueError("the ring or the honest fraction is malformed")
@@ -269,28 +268,29 @@ class TablesRequest(Message):
             if self.noise is None:
                 raise ValueError("functions of tables are answered with noise only")
             self.contrasts.check(self.columns)
-            if [math.prod(self.contrasts.states(table)) for table in self.columns] != sizes:
+            if [math.prod(self.contrasts.states(table)) for table in self.columns] != sizes.tolist():
                 raise ValueError("the contrasts do not fit the states of the factors")
-            factors = (info for info in self.delivery.factors if any(info.name in table for table in self.tables))
+            factors = (info for info in self.delivery.factors if info.name in set(self.tables.names))
             if not all(map(names_its_columns, factors)):
                 raise ValueError("contrasts are taken of the states of columns only")
 
     @property
+    def states(self) -> dict[str, int]:
+        """Number of states of every factor that is described."""
+        return {info.name: info.states for info in self.delivery.factors}
+
+    @property
     def queries(self) -> int:
         """Tables that count for `maximum_queries`."""
-        return questions(self._joined({info.name: info.holders for info in self.delivery.factors}), self._sizes)
+        states = self.states
+        sizes = self.tables.cells({info.name: states[info.view_of or info.name] for info in self.delivery.factors})
+        holders = self.tables.joined({info.name: info.holders for info in self.delivery.factors})
+        return questions(holders, sizes.tolist())
 
     @property
-    def columns(self) -> list[list[str]]:
+    def columns(self) -> list[tuple[str, ...]]:
         """The columns of every table, in the order of its states."""
-        return self._joined({info.name: info.columns for info in self.delivery.factors})
-
-    @property
-    def _sizes(self) -> list[int]:
-        return list(map(math.prod, self._joined({info.name: [info.states] for info in self.delivery.factors})))
-
-    def _joined(self, parts: dict[str, list[Any]]) -> list[list[Any]]:
-        return [[part for name in table for part in parts.get(name, [])] for table in self.tables]
+        return self.tables.joined({info.name: info.columns for info in self.delivery.factors})
 
 
 @dataclass(frozen=True, slots=True)

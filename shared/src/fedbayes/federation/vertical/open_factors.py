@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-
-import numpy as np
+from itertools import repeat
 
 from ..errors import ArgumentError
 from .engine import MOST_BYTES, ROUND_BYTES, SMALL_RING_ROWS, Engine
@@ -31,6 +31,7 @@ class OpenFactors:
         self._engine = engine
         self._columns = columns
         self._full: set[str] = set()
+        self._without_last: dict[str, str] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._planner = Planner({name: states.owners for name, states in columns.items()})
         for info in engine.factors.values():
@@ -53,6 +54,24 @@ class OpenFactors:
     def name(self, columns: Columns) -> str:
         """Return the open factor of columns."""
         return self._planner.name(columns)
+
+    def names(self, parts: Sequence[Columns], cuts: Sequence[bool]) -> tuple[str, ...]:
+        """Return the open factors of columns; of those in `cuts` the one without the last state of its first column."""
+        names = [self._planner.name(part) for part in parts]
+        return tuple(
+            [self._cut(name) if cut else name for name, cut in zip(names, cuts or repeat(False), strict=False)]
+        )
+
+    def can_be_cut(self, columns: Columns) -> bool:
+        """Tell whether the last state of the first column of an open factor follows from the others: each record has one, and there are two or more."""
+        name = self._planner.name(columns)
+        return self._engine.factors[name].complete and self._shapes[name][0] > 1
+
+    def _cut(self, name: str) -> str:
+        if name not in self._without_last:
+            first, *others = self._shapes[name]
+            self._without_last[name] = self._engine.first_states(name, (first - 1) * math.prod(others))
+        return self._without_last[name]
 
     def sizes(self, name: str) -> tuple[int, ...]:
         """Return how many states an open factor has of each of its columns."""
@@ -111,7 +130,7 @@ class OpenFactors:
 
     def cells(self, columns: Columns) -> float:
         """Return the number of joint states of columns."""
-        return float(np.prod([float(self._states(column)) for column in columns]))
+        return float(math.prod([self._states(column) for column in columns]))
 
     def _open_chunk(self, chunk: Sequence[Step]) -> None:
         pairs = {

@@ -164,8 +164,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     **Reveals** to central the sum of all shares, which is the tables, with noise where they are paid for; no part of them on its own.
     **Assumes** that central is not the helper, and that the helper colludes with no one; without one, that no two of the first three stations do.
     """
-    tables = [tuple(table) for table in request.tables]
-    names = [name for table in tables for name in table]
+    tables, names = request.tables.tables, request.tables.names
     setup = request.delivery.setup
     if setup.private != (request.noise is not None) or not (setup.private or setup.guarded):
         raise MessageError("the columns were not opened for tables of this kind; the job stops")
@@ -220,19 +219,22 @@ def _answer(
 def _bound(workspace: Workspace, request: TablesRequest, shares: Matrix) -> Matrix:
     """Return shares of answers that can be added only if everyone was sent the same openings and asked the same."""
     functions = json.dumps(encode(request.contrasts)) if request.contrasts else ""
-    question = f"tables|{workspace.station.round_name}|{request.bits}|{request.noise!r}|{request.tables!r}|{functions}"
-    setup, names = request.delivery.setup, [name for table in request.tables for name in table]
-    return bound(workspace, request.delivery, names, question, with_check(shares), setup.everyone)
+    question = (
+        f"tables|{workspace.station.round_name}|{request.bits}|{request.noise!r}|{request.tables.digest}|{functions}"
+    )
+    everyone = request.delivery.setup.everyone
+    return bound(workspace, request.delivery, request.tables.names, question, with_check(shares), everyone)
 
 
 def _noise(station: Station, shares: Matrix, request: TablesRequest, noise: Installment) -> Matrix:
     """Return this station's share of the noise for what one record changes in the batch."""
     setup = request.delivery.setup
-    widths = {info.name: factor(info).states for info in request.delivery.factors}
     if request.contrasts:
         change = request.contrasts.change(request.columns, setup.neighbors == REPLACE_ONE, setup.union)
     else:
-        change = change_of([[widths[name] for name in table] for table in request.tables], setup.neighbors)
+        change = change_of(
+            request.tables.joined({name: [size] for name, size in request.states.items()}), setup.neighbors
+        )
     honest = trusted_fraction(setup.stations, station.aggregator, request.honest_fraction)
     drawn = noise.shares(shares.shape, change, len(setup.stations), honest)
     return drawn.astype(np.int64).astype(shares.dtype)

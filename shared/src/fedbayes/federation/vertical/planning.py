@@ -97,8 +97,8 @@ class Planner:
 
     def _split(self, columns: Columns, depths: dict[frozenset[str], int]) -> tuple[Columns, Columns]:
         """Return two parts of least depth; ties go to (all but the last, the last), whose first part serves many questions."""
-        if len(columns) == 2:
-            return columns[:1], columns[1:]
+        if len(columns) == 2 or (frozenset(columns[:-1]) in self._open and frozenset(columns[-1:]) in self._open):
+            return columns[:-1], columns[-1:]
         half = len(columns) // 2
         first = self._owners[columns[0]]
         same = tuple(column for column in columns if self._owners[column] == first)
@@ -109,14 +109,17 @@ class Planner:
         return min(options, key=lambda parts: max(self._depth(part, depths) for part in parts))
 
     def _require(self, columns: Columns, depths: dict[frozenset[str], int], steps: dict[frozenset[str], Step]) -> None:
+        """Add what opens the joint states of columns, the last one's slowest: tables without it are known more often, see `known_tables`."""
         key = frozenset(columns)
         if key in self._open or key in steps:
             return
         self._depth(columns, depths)
         if self._single_owner(columns):
-            steps[key] = (columns, (), ())
+            steps[key] = ((*columns[-1:], *columns[:-1]), (), ())
             return
         left, right = self._split(columns, depths)
+        if len(right) < len(left):
+            left, right = right, left
         self._require(left, depths, steps)
         self._require(right, depths, steps)
         targets = {entry: step[0] for entry, step in steps.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...mpc.replicated import COMPUTING
@@ -61,6 +62,12 @@ def choose_helper(federation: Federation, parties: Parties, helper: int | str | 
     if chosen not in parties.helpers:
         raise ArgumentError(f"helper: {federation.name(chosen)} does not take part; add it to organizations")
     return chosen
+
+
+def at_two_stations(federation: Federation, column: str, holders: Sequence[int]) -> ArgumentError:
+    """Return the refusal of a column that several stations hold of the same records."""
+    names = ", ".join(federation.name(member) for member in holders)
+    return ArgumentError(f"column '{column}' is at two stations ({names}); rename it at one, or unite the records")
 
 
 def check_helper_name(federation: Federation, helper: int | str | None) -> None:
