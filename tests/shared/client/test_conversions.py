@@ -9,7 +9,9 @@ from one_process import OneProcess
 from sklearn.base import clone
 
 import fedbayes
+from fedbayes.bayes import conversion
 from fedbayes.bayes.bif import from_bif
+from fedbayes.bayes.inference import query
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.client.result import ConversionError, Result
 
@@ -93,6 +95,34 @@ def test_networks_with_odd_names_are_the_same_elsewhere(seed, tmp_path):
     assert (back.states, back.parents) == (network.states, network.parents)
     for node, table in network.tables.items():
         np.testing.assert_allclose(back.tables[node], table, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pgmpy_says_the_same_of_every_state_given_another(seed, tmp_path):
+    inference = pytest.importorskip("pgmpy.inference", reason="pgmpy is not installed: pip install pgmpy")
+    network = random_network(np.random.default_rng(seed))
+    model = loaded({**network.to_dict(), "label": None}, tmp_path).to_pgmpy()
+    assert model.check_model()
+    elimination = inference.VariableElimination(model)
+    for node, other in itertools.permutations(network.nodes, 2):
+        for state in network.states[other]:
+            answer = elimination.query([node], evidence={other: state}, show_progress=False)
+            given = [answer.get_value(**{node: one}) for one in network.states[node]]
+            expected = query(network, {other: state}, [node])[node]
+            np.testing.assert_allclose(given, [expected[one] for one in network.states[node]], atol=1e-9)
+
+
+def test_members_of_an_ensemble_become_networks_of_pgmpy_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(conversion, "to_pgmpy", lambda network: network)
+    networks = [random_network(np.random.default_rng(seed)) for seed in (1, 2)]
+    members = [{"name": f"m{place}", "network": one.to_dict()} for place, one in enumerate(networks)]
+    model = {"label": "y", "members": [*members, {"name": "secret", "network": None}], "weights": "uniform"}
+    made = loaded(model, tmp_path).to_pgmpy()
+    assert list(made) == ["m0", "m1"]
+    for network, one in zip(networks, made.values(), strict=True):
+        assert (one.states, one.parents) == (network.states, network.parents)
+        for node in network.nodes:
+            np.testing.assert_array_equal(one.tables[node], network.tables[node])
 
 
 def random_cox(random, names):

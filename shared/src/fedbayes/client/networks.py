@@ -33,3 +33,23 @@ def alone(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def of_members(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the networks of an ensemble that are told."""
     return list(networks_of(model).values())
+
+
+def to_pgmpy(model: Mapping[str, Any]) -> Any:
+    """Return a network as a pgmpy model, of an ensemble member -> model for the members that are told.
+
+    Raises
+    ------
+    ImportError
+        pgmpy is not installed.
+    """
+    from ..bayes import conversion
+    from ..bayes.network import BayesianNetwork
+
+    try:
+        if view_of(model).kind == NETWORK:
+            return conversion.to_pgmpy(BayesianNetwork.from_dict(model))
+        members = networks_of(model).items()
+        return {name: conversion.to_pgmpy(BayesianNetwork.from_dict(network)) for name, network in members}
+    except ImportError:
+        raise ImportError("to_pgmpy() needs the package pgmpy: pip install pgmpy") from None

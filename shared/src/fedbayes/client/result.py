@@ -139,14 +139,16 @@ class Result(dict[str, Any]):
         return of_study(view_of_result(self).part("classifier")(model, label), model, self._dictionary)
 
     def to_pgmpy(self) -> Any:
-        """Return the Bayesian network as a pgmpy model; ImportError without pgmpy, ConversionError for other models."""
-        network = self._network("to_pgmpy")
-        from ..bayes.conversion import to_pgmpy
+        """Return the Bayesian network as a pgmpy model with its tables, of an ensemble member -> model for those that are told.
 
-        try:
-            return to_pgmpy(network)
-        except ImportError:
-            raise ImportError("to_pgmpy() needs the package pgmpy: pip install pgmpy") from None
+        Raises
+        ------
+        ImportError, ConversionError
+            Without pgmpy; for other models.
+        """
+        from .networks import to_pgmpy
+
+        return to_pgmpy(self._model_for("to_pgmpy"))
 
     def to_bif(self, path: str | Path | None = None) -> str:
         """Return the Bayesian network as BIF text, and write it to `path` if given; ConversionError for other models."""

@@ -119,7 +119,7 @@ VIEWS = (
         figure="figures.model:ensemble",
         predict="predictions:by_ensemble",
         networks="networks:of_members",
-        conversions=("to_sklearn", "predict"),
+        conversions=("to_sklearn", "to_pgmpy", "predict"),
         takes=("label",),
     ),
     View(
