@@ -85,7 +85,9 @@ def _limbs(values: RingArray, count: int) -> list[npt.NDArray[np.float64] | None
     """Split into `count` 16-bit limbs, low first, as float64; None stands for a limb of zeros."""
     limbs: list[npt.NDArray[np.float64] | None] = []
     for index in range(count):
-        limb = (values >> np.array(LIMB_BITS * index, dtype=values.dtype)) & np.array(0xFFFF, dtype=values.dtype)
+        limb = values
+        if count > 1:
+            limb = (values >> np.array(LIMB_BITS * index, dtype=values.dtype)) & np.array(0xFFFF, dtype=values.dtype)
         limbs.append(limb.astype(np.float64) if limb.any() else None)
     return limbs
 

@@ -24,6 +24,9 @@ been combined yet: put the column that varies **last** (`(child, *parents, candi
 costs two rounds: one opens `(child, *parents)`, one answers. What has been opened stays open for the job. With `groups` and
 at most two parties a table is answered without a further opening.
 
+Of exact tables the cells that follow from earlier ones, or from others of the batch, are neither computed nor sent (`known_tables`):
+of a step of a search a quarter (two states a column) to four ninths (three) are left.
+
 Every image that uses this re-exports the remote functions `PARTIALS`: `partial_submit`, `partial_match`, `partial_extend`,
 `partial_tables` (beside `partial_open_channel` and `disclosure_settings`)::
 
