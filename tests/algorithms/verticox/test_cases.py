@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -154,6 +155,19 @@ def test_robust_errors_are_the_sandwich(
     assert model["robust"]
 
 
+def test_control_unchecked_robust_errors_with_and_without_one_pair_tell_of_it(ward: pd.DataFrame) -> None:
+    place = np.arange(len(ward))
+    frame = ward.assign(pair=np.where(place == 7, 4, place))
+    with mock.patch("v6_verticox.horizontal.tallies.few", return_value=False):
+        models = [ask(frame, {**CLINIC, **one})["model"] for one in ({"robust": True}, {"cluster": "pair"})]
+    naive = np.linalg.inv(models[0]["naive_covariance"])
+    told = naive @ (np.array(models[1]["covariance"]) - models[0]["covariance"]) @ naive
+    seen = rounded(ward, models[0]).assign(weight=1.0, since=-1.0)
+    residuals = score_residuals(seen, table(models[0])["coefficient"].to_numpy(), "breslow", np.zeros(len(seen)))
+    pair = np.outer(residuals[4], residuals[7])
+    np.testing.assert_allclose(told, pair + pair.T, atol=1e-6)
+
+
 def test_the_definition_of_score_residuals_is_that_of_lifelines(ward: pd.DataFrame) -> None:
     """Its score residuals take no heed of ties, so every record has a time of its own here."""
     seen = rounded(ward, {"times": [1000.0]}).assign(
@@ -214,6 +228,11 @@ def test_residuals_that_nobody_asked_for_are_not_added_up(ward: pd.DataFrame, mo
         ({"entry": "few"}, ThresholdError, "entry column 'few' has fewer records than a node reveals"),
         ({"cluster": "same"}, ThresholdError, "cluster column 'same' has too few clusters"),
         ({"cluster": "alone"}, ThresholdError, "cluster column 'alone' has too few clusters"),
+        (
+            {"cluster": "pair"},
+            ThresholdError,
+            "cluster column 'pair' has fewer records than a node reveals in clusters of",
+        ),
         ({"strata": "site"}, ArgumentError, "'site' is not in the domain"),
         ({"strata": "age", "features": ["stage"]}, ArgumentError, "^strata: the domain must list the categories"),
         (
@@ -240,6 +259,7 @@ def test_what_is_asked_wrongly_or_singles_out_records_is_named(
     frame["few"] = np.where((place < 6) & (frame["months"] > 3), 2.0, -1.0)
     frame["alone"] = (place == 5).astype(int)
     frame["same"] = 1
+    frame["pair"] = np.where(place == 7, 4, place)
     frame["lonely"] = (place < 20).astype(int)
     task = {**CLINIC, **changes}
     if task["split"] == "vertical":

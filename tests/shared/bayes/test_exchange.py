@@ -74,6 +74,17 @@ def test_damaged_bif_is_refused(text: str, message: str) -> None:
         from_bif(text)
 
 
+def test_a_bif_table_of_too_many_cells_is_refused() -> None:
+    states = ", ".join(f"s{place}" for place in range(20))
+    nodes = [f"variable v{node} {{ type discrete [ 20 ] {{ {states} }}; }}" for node in range(13)]
+    parents = ", ".join(f"v{node}" for node in range(1, 13))
+    text = "\n".join(
+        ["network n {}", *nodes, f"probability ( v0 | {parents} ) {{ default {', '.join(['0.05'] * 20)}; }}"]
+    )
+    with pytest.raises(ValueError, match="the table of v0 is too large"):
+        from_bif(text)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -319,6 +319,17 @@ def test_ledger_that_is_none(command, tmp_path):
     assert "is no privacy ledger, or it is damaged" in err
 
 
+def test_ledger_that_was_put_back_from_an_older_copy(command, tmp_path):
+    ledger = Ledger(tmp_path / "fedbayes-ledger.sqlite3")
+    ledger.charge(("job", "1:partial_sum", "digest"), 0.25, 0.0, "counts")
+    older = ledger.path.read_bytes()
+    ledger.charge(("job", "2:partial_sum", "digest"), 0.5, 1e-6, "counts")
+    ledger.path.write_bytes(older)
+    code, _, err = command("ledger", tmp_path)
+    assert code == 1
+    assert "fewer debits than fedbayes-ledger.debits" in " ".join(err.split())
+
+
 def test_help_documents_exit_codes(command):
     for arguments in (["--help"], ["run", "--help"]):
         code, out, _ = command(*arguments)

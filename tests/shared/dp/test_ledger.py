@@ -7,11 +7,13 @@ import shutil
 import signal
 import sqlite3
 import time
+from unittest import mock
 
 import pytest
 
 from fedbayes.dp import ledger as module
-from fedbayes.dp.ledger import Ledger, LedgerExhausted, LedgerUnusable
+from fedbayes.dp.ledger import Ledger, LedgerExhausted, LedgerOlder, LedgerUnusable
+from fedbayes.dp.witness import Witness
 
 FORK = multiprocessing.get_context("fork")
 
@@ -77,11 +79,11 @@ def test_a_kill_inside_the_transaction_debits_nothing_and_blocks_nobody(tmp_path
     assert len(ledger.entries()) == 1
 
 
-def test_no_side_files_are_left_and_a_copy_is_whole(tmp_path):
+def test_no_side_files_are_left_but_the_witness_and_a_copy_is_whole(tmp_path):
     path = tmp_path / "ledger.sqlite"
     Ledger(path).charge(("job", "round", "request"), 0.25, 1e-6, "counts", queries=3)
-    assert os.listdir(tmp_path) == ["ledger.sqlite"]
-    assert path.stat().st_mode & 0o077 == 0
+    assert sorted(os.listdir(tmp_path)) == ["ledger.debits", "ledger.sqlite"]
+    assert not any(file.stat().st_mode & 0o077 for file in tmp_path.iterdir())
     shutil.copy(path, tmp_path / "copy.sqlite")
     assert Ledger(tmp_path / "copy.sqlite").entries() == Ledger(path).entries()
 
@@ -252,6 +254,47 @@ def test_a_damaged_ledger_is_refused_with_the_remedy(tmp_path, how):
         with pytest.raises(LedgerUnusable, match=r"nothing is released; ask the node's administrator") as caught:
             call()
         assert str(tmp_path) not in str(caught.value)
+
+
+def is_older(ledger, number):
+    """Say whether a ledger is refused as one that lacks debits, to be read and to be charged."""
+    told = []
+    for call in (lambda: ledger.charge(("job", "round", f"{number}"), 0.01, 0.0, "more"), ledger.spent):
+        try:
+            call()
+        except LedgerOlder as refusal:
+            told.append("newest copy of the ledger" in str(refusal))
+    return told == [True, True]
+
+
+@pytest.mark.parametrize("how", ["deleted", "put back"])
+def test_a_ledger_that_lost_debits_is_refused_until_the_administrator_decides(tmp_path, how):
+    ledger, copy = Ledger(tmp_path / "ledger.sqlite", epsilon=1.0), tmp_path / "copy"
+    for number in range(3):
+        assert not is_older(ledger, number)
+        if number == 1:
+            shutil.copy(ledger.path, copy)
+    newest = ledger.path.read_bytes()
+    ledger.path.unlink()
+    if how == "put back":
+        shutil.copy(copy, ledger.path)
+    assert is_older(ledger, 3)
+    assert ledger.entries() == [] if how == "deleted" else len(ledger.entries()) == 2, "what there is can be read"
+    ledger.path.write_bytes(newest)
+    assert not is_older(ledger, 4)
+    shutil.copy(copy, ledger.path)
+    (tmp_path / "ledger.debits").unlink()
+    assert not is_older(ledger, 5), "the administrator's leave"
+    (tmp_path / "ledger.debits").write_text("no number")
+    assert is_older(ledger, 6)
+
+
+def test_a_kill_between_debit_and_witness_refuses_nothing(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.sqlite", epsilon=1.0)
+    with mock.patch.object(Witness, "note", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        ledger.charge(("job", "round", "0"), 0.1, 0.0, "killed")
+    assert ledger.spent().epsilon == 0.1
+    assert not is_older(ledger, 1)
 
 
 def test_a_ledger_that_cannot_be_written_is_refused(tmp_path, monkeypatch):

@@ -7,13 +7,14 @@ in a ``property`` line and come back on import.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from itertools import product
 
 import numpy as np
 
-from fedbayes.bayes.network import Array, BayesianNetwork
+from fedbayes.bayes.network import MOST_CELLS, Array, BayesianNetwork
 
 _TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|[{}()\[\],;|]|[^\s{}()\[\],;|"]+', re.DOTALL)
 
@@ -128,6 +129,8 @@ class _Reader:
         head = [t for t in self._until(")") if t not in (",", "|")]
         name, parents = head[0], head[1:]
         shape = [len(self.states[p]) for p in (*parents, name)]
+        if math.prod(shape) > MOST_CELLS:
+            raise ValueError(f"BIF: the table of {name} is too large")
         table = np.full(shape, np.nan)
         self._until("{")
         token = next(self._tokens)

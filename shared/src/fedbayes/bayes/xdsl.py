@@ -7,6 +7,7 @@ Names that are no identifiers are written as identifiers, the original ones in a
 from __future__ import annotations
 
 import json
+import math
 from xml.etree import ElementTree
 
 import numpy as np
@@ -87,8 +88,8 @@ def from_xdsl(text: str) -> BayesianNetwork:
         parents[labels[name][0]] = tuple(labels[parent][0] for parent in above)
         shape = [len(labels[n][1]) for n in (*above, name)]
         numbers = np.array((element.findtext("probabilities") or "").split(), dtype=np.float64)
-        if numbers.size != np.prod(shape):
-            raise ValueError(f"the node {name} has {numbers.size} probabilities, not {np.prod(shape)}")
+        if numbers.size != math.prod(shape):
+            raise ValueError(f"the node {name} has {numbers.size} probabilities, not {math.prod(shape)}")
         tables[labels[name][0]] = normalise(numbers.reshape(shape))
     return BayesianNetwork(states, parents, tables)
 

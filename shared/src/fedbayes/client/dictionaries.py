@@ -12,6 +12,7 @@ from ..bayes.encoding import SchemaError, canonical_text
 from .commands.exits import UsageProblem
 from .files import read_json, read_text
 from .tables import read_table
+from .yaml_nodes import root_of
 
 SUFFIXES = (".yaml", ".yml", ".json")
 # YAML 1.2's: `no` and `yes` are texts, and so are dates, 007 and 12:30; PyYAML follows YAML 1.1, where they are not.
@@ -126,7 +127,9 @@ def _yaml(path: Path) -> Any:
 
     text = read_text(path, "the dictionary")
     try:
-        return yaml.load(text, Loader=_loader())  # a SafeLoader
+        loader = _loader()(text)  # a SafeLoader
+        root = root_of(loader)
+        return None if root is None else loader.construct_document(root)
     except (yaml.YAMLError, RecursionError) as problem:
         mark = getattr(problem, "problem_mark", None)
         line = f"line {mark.line + 1}" if mark is not None else "somewhere"

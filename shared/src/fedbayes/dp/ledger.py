@@ -6,7 +6,8 @@ at once never both spend the last of the budget. A repeat of the same key is fre
 then returns the bytes it recorded. Budgets compose by addition, and sums are compared with the limit as a whole: no charge brings a tolerance of its own.
 
 A budget of epsilon without one of delta implies `promise.IMPLIED_DELTA`. A sliding period runs on `clock`, so that a clock that is set forward or back gives
-nothing back. A file that cannot be read or written, is empty, or lacks debits that it counted is refused: then nothing is released.
+nothing back. A file that cannot be read or written, is empty, or lacks debits that it counted is refused: then nothing is released. So is one with fewer
+debits than it was seen with (`witness`), as after it was deleted or put back from an older copy.
 
 The file protects against honest algorithms only: another image that the node allows could write to it.
 """
@@ -22,8 +23,9 @@ from typing import Any
 
 from . import clock, promise
 from .storage import Storage
+from .witness import Witness
 
-__all__ = ["Entry", "Ledger", "LedgerExhausted", "LedgerUnusable"]
+__all__ = ["Entry", "Ledger", "LedgerExhausted", "LedgerOlder", "LedgerUnusable"]
 
 _ROUNDING = 2.0**-50  # of a limit, once: decimal parts of a budget do not add up to it exactly
 _DAY = 86_400.0  # seconds
@@ -44,6 +46,10 @@ class LedgerExhausted(ValueError):
 
 class LedgerUnusable(LedgerExhausted, sqlite3.DatabaseError):
     """The ledger cannot be read or written, so nothing can be shown to be left; nothing was debited, and nothing may be released."""
+
+
+class LedgerOlder(LedgerUnusable):
+    """The ledger has fewer debits than it was seen with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,7 @@ class Ledger:
             raise ValueError("days: give a finite period above 0, or none; a period of 0 days would forget every debit")
         self.path = Path(path)
         self._file = Storage(self.path, _TABLES, "ledger", "what was spent", LedgerUnusable)
+        self._witness = Witness(self.path)
         limits = (epsilon, promise.budget_delta(epsilon, delta), queries)
         self.budget = Amount(*(math.inf if limit is None else limit for limit in limits))
         self.days = days
@@ -141,6 +148,7 @@ class Ledger:
             if seen is not None:
                 return False
             rows = self._debits(connection)
+            self._refuse_older(rows, self._seen())
             reading = clock.read()
             now = _time(connection, rows, reading)
             self._refuse_excess(self._sum(rows, now), Amount(epsilon, delta, queries))
@@ -148,6 +156,8 @@ class Ledger:
             connection.execute("INSERT INTO debits VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
             state = (len(rows) + 1, now, reading.wall, reading.boot, reading.uptime)
             connection.execute("INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?, ?, ?)", state)
+        with self._file.clear_errors():
+            self._witness.note(state[0])
         return True
 
     def affords(self, epsilon: float, delta: float = 0.0, queries: int = 0) -> str | None:
@@ -170,10 +180,12 @@ class Ledger:
 
     def spent(self) -> Amount:
         """Return the debits of the current period."""
+        seen = self._seen()  # before: another task may debit meanwhile
         with self._file.reading() as connection:
+            rows = [] if connection is None else self._debits(connection)
+            self._refuse_older(rows, seen)
             if connection is None:
                 return Amount(0.0, 0.0, 0)
-            rows = self._debits(connection)
             return self._sum(rows, _time(connection, rows, clock.read()))
 
     def entries(self) -> list[Entry]:
@@ -194,6 +206,22 @@ class Ledger:
                     f"the node's privacy budget{period} is not enough: {name} {needed:g} was asked for, "
                     f"{max(0.0, limit - before):.6g} is left; ask for at most that, or ask the node's administrator"
                 )
+
+    def _seen(self) -> float:
+        """Return how many debits the ledger was seen with; infinite where that cannot be read."""
+        try:
+            return self._witness.seen()
+        except (OSError, ValueError):
+            return math.inf
+
+    def _refuse_older(self, rows: list[Any], seen: float) -> None:
+        """Refuse a ledger that was deleted, or that has fewer debits than it was seen with."""
+        if len(rows) < seen:
+            raise LedgerOlder(
+                f"the node's ledger has fewer debits than {self._witness.path.name} beside it was told of, as after a ledger is deleted or put back from an "
+                "older copy, so what was spent is unknown and nothing is released; ask the node's administrator for the newest copy of the ledger, or, to "
+                "forget what it lacks, to remove that file"
+            )
 
     def _sum(self, rows: list[Any], now: float) -> Amount:
         """Sum (epsilon, delta, queries, time) over the current period; what was debited at a later time than now counts."""

@@ -48,7 +48,7 @@ class Storage:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """One immediate transaction, committed to disk at the end or rolled back whole."""
-        with self._clear_errors():
+        with self.clear_errors():
             if not self.path.exists():
                 self._make()
             self._refuse_empty()
@@ -71,7 +71,7 @@ class Storage:
         if not self.path.exists():
             yield None
             return
-        with self._clear_errors():
+        with self.clear_errors():
             self._refuse_empty()
             with self._connection() as connection:
                 first = self._tables.split("EXISTS", 1)[1].split("(", 1)[0].strip()
@@ -106,7 +106,7 @@ class Storage:
             connection.close()
 
     @contextmanager
-    def _clear_errors(self) -> Iterator[None]:
+    def clear_errors(self) -> Iterator[None]:
         """Turn failures of the file into `failure`, with a text that says what to do and nothing of paths or contents."""
         try:
             yield

@@ -22,7 +22,7 @@ from vantage6.algorithm.tools.util import error as log_error
 from vantage6.algorithm.tools.util import info as log_info
 
 from ..dp.shares import HONEST_FRACTION
-from . import arrival, dictionaries, platform
+from . import arrival, dictionaries, platform, refusing
 from .codec import decode, encode
 from .declare import arguments_of
 from .envelope import Request, open_body, question, seal_reply, whole
@@ -130,9 +130,10 @@ def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mo
         station.gate.check(reply)
         content = {"reply": encode(reply, raw=True), "spent": station.spent, "token": arrival.token_of(station)}
     except Exception as failure:
-        log_error(log_line(failure))
+        told = refusing.counted(station, failure)
+        log_error(log_line(told))
         spent = station.spent if station is not None else {}
-        return _seal(visit, {"error": list(describe(failure)), "spent": spent})
+        return _seal(visit, {"error": list(describe(told)), "spent": spent})
     sealed = memory.record(
         visit.question_digest, request.reply_key, _seal(visit, content), also=request.signature.hex()
     )

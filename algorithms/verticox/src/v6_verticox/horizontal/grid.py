@@ -38,8 +38,8 @@ class Tally:
         Other records; with those beyond the grid of each stratum.
     entering : ndarray of int, (places,)
         Records by the first time at which they are at risk; () without times of entry.
-    clusters : ndarray of int, (1,)
-        Clusters of records; () without.
+    clusters : ndarray of int, (2,)
+        Clusters, and records in those of several; () without.
     low, high : ndarray of int, (columns,)
         Records at or beyond a column's lower and upper bound; `high` of an indicator those with the category.
     sums, squares : ndarray of int, (columns,)
@@ -67,7 +67,7 @@ class Tally:
             np.bincount(rows.cell[rows.event], minlength=slots.count)[slots.timed].astype(np.int64),
             np.bincount(rows.cell[~rows.event], minlength=slots.count).astype(np.int64),
             np.bincount(rows.first, minlength=slots.count).astype(np.int64) if question.entry else NONE,
-            np.array([len(np.unique(rows.cluster))], dtype=np.int64) if question.cluster else NONE,
+            clusters_of(rows.cluster) if question.cluster else NONE,
             (columns <= -AT_BOUND).sum(axis=0).astype(np.int64),
             (columns >= AT_BOUND).sum(axis=0).astype(np.int64),
             fixed.astype(np.int64).sum(axis=0),
@@ -89,7 +89,7 @@ class Tally:
     def widths(question: Question) -> list[int]:
         """Return the lengths of the parts of `vector`."""
         places, columns = question.slots.count, len(question.labels)
-        entering, clusters = places if question.entry else 0, 1 if question.cluster else 0
+        entering, clusters = places if question.entry else 0, 2 if question.cluster else 0
         return [len(question.times), places, entering, clusters, *[columns] * 4, len(vector(layout(question.design)))]
 
     @property
@@ -123,6 +123,12 @@ class Tally:
         slots = question.slots
         entering = self.entering if question.entry else None
         return Masses.of(slots.spread(self.events[:, None].astype(np.float64))[:, 0], self.censored, entering, slots)
+
+
+def clusters_of(cluster: npt.NDArray[np.intp]) -> Counts:
+    """Return how many clusters there are, and how many records are in those of several, (2,)."""
+    sizes = np.unique(cluster, return_counts=True)[1]
+    return np.array([len(sizes), sizes[sizes > 1].sum()], dtype=np.int64)
 
 
 def fewest(columns: int, minimum_count: int) -> int:

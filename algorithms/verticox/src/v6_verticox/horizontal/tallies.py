@@ -152,6 +152,11 @@ def check_cases(question: Question, counted: grid.Tally, minimum_count: int) -> 
             f"cluster column '{question.cluster}' has too few clusters for that many design columns, or fewer than a node reveals; "
             "use smaller clusters, or fewer features"
         )
+    if question.cluster and few(counted.clusters[1:], minimum_count):
+        raise ThresholdError(
+            f"cluster column '{question.cluster}' has fewer records than a node reveals in clusters of more than one, of which the errors would tell beside "
+            "those without clusters; use another column, or robust=true without clusters"
+        )
 
 
 def check_deviations(labels: Sequence[str], deviation: Vector) -> None:

@@ -24,7 +24,7 @@ def execute(path: Path, as_json: bool, days: float | None = None) -> None:
     """
     import sqlite3
 
-    from ...dp.ledger import Ledger
+    from ...dp.ledger import Ledger, LedgerOlder
     from ...federation.policy import LEDGER_FILE
 
     if days is not None and not 0 < days < math.inf:
@@ -35,6 +35,8 @@ def execute(path: Path, as_json: bool, days: float | None = None) -> None:
     ledger = Ledger(file, days=days)
     try:
         entries, spent = ledger.entries(), ledger.spent()
+    except LedgerOlder as older:
+        raise TaskFailed(f"{file}: {older}") from None
     except sqlite3.Error:
         raise TaskFailed(f"{file} is no privacy ledger, or it is damaged; name the node's folder database") from None
     total = {"epsilon": spent.epsilon, "delta": spent.delta, "queries": spent.queries}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..commands.exits import UsageProblem
+from ..yaml_nodes import root_of
 
 UNSAFE, IGNORED, STOPS, NOTE, LIMIT = "unsafe", "ignored", "stops", "note", "limit"
 WRONG = (UNSAFE, IGNORED, STOPS)
@@ -96,7 +97,7 @@ def read(path: Path) -> Place:
         raise UsageProblem(f"{path} cannot be read; name the node's configuration, a YAML file") from None
     loader = yaml.SafeLoader(text)
     try:
-        root = loader.get_single_node()
+        root = root_of(loader)
         root_entry = Place(None, 1) if root is None else _place(loader, root)
     except (yaml.YAMLError, RecursionError, ValueError) as problem:
         mark = getattr(problem, "problem_mark", None)
