@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +111,12 @@ def meant(values: Any, domain: dict[str, Any]) -> np.ndarray:
     return np.stack([np.asarray(codes, dtype=np.float64) for codes in encoded], axis=1)
 
 
+@pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize("case", range(len(CASES)))
-def test_no_cell_decides_how_another_is_read(case: int, tmp_path: Path) -> None:
+def test_no_cell_decides_how_another_is_read(
+    case: int, private: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "Reading", partial(Reading, alone=private))
     readers, cells, domain, others = CASES[case]
     for read in readers:
         alone = meant(read(tmp_path, cells, domain), domain)

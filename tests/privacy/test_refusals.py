@@ -210,4 +210,4 @@ def test_control_a_refusal_because_of_a_value_is_found() -> None:
 
     question = next(one for one in QUESTIONS if str(one) == "dp_naive_bayes-fit-sex")
     with mock.patch.object(Columns, "parts", told), pytest.raises(kit.Leak, match="otherwise"):
-        told_apart(*edge(question, "age", "the only text", False))
+        told_apart(*edge(question, "age", "the only infinity", False))

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbayes.bayes.missing import Reading, pointed
+from fedbayes.bayes.missing import Reading
+from fedbayes.bayes.written import pointed
 from fedbayes.client.commands.exits import UsageProblem
 from fedbayes.client.tables import read_table
 from fedbayes.federation.embedded import EmbeddedFederation

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -111,24 +112,32 @@ def _as_float(name: str, values: Any, refuses: bool = True) -> NDArray[np.float6
         raise SchemaError(f"column {name!r} is no plain number: convert it, or give categories in the domain")
     if _is_plain(values, "iuf"):
         return np.asarray(values, dtype=np.float64)
+    if isinstance(values, Coded) or getattr(getattr(values, "dtype", None), "kind", "O") == "O":
+        coded = _coded(
+            values
+        )  # small tables without pandas, whose import takes long enough to tell that a cell is no number
+        distinct = _present(coded)
+        if refuses and any(number_of(value) is None for value in distinct):
+            raise SchemaError(
+                f"column {name!r} is numeric in the domain but holds text: correct the file, or give its categories in the domain"
+            )
+        return coded.looked_up(np.append(nearest_floats(distinct), np.nan))
     import pandas
 
-    series = pandas.Series(_present(values) if isinstance(values, Coded) else values)
-    if series.dtype.kind == "O":
-        places, distinct = distinct_values(series)
-        read = [number_of(value) for value in distinct]
-        if refuses and None in read:
-            raise _text_among_numbers(name)
-        array = np.array([*(np.nan if one is None else one for one in read), np.nan])[places]
-    else:
-        array = np.asarray(pandas.Series(pandas.to_numeric(series)).to_numpy(dtype=np.float64, na_value=np.nan))
-    return values.looked_up(np.append(array, np.nan)) if isinstance(values, Coded) else array
+    return np.asarray(pandas.Series(pandas.to_numeric(values)).to_numpy(dtype=np.float64, na_value=np.nan))
 
 
-def _text_among_numbers(name: str) -> SchemaError:
-    return SchemaError(
-        f"column {name!r} is numeric in the domain but holds text: correct the file, or give its categories in the domain"
-    )
+def nearest_floats(values: Iterable[object]) -> NDArray[np.float64]:
+    """Return the numbers that cells are, float64, shape (n,); NaN where they are missing or none."""
+    return np.array([_nearest_float(value) for value in values], dtype=np.float64)
+
+
+def _nearest_float(value: object) -> float:
+    if isinstance(value, str) and "_" not in value:  # the texts that `number_of` takes, in a tenth of the time
+        with suppress(ValueError):
+            return float(value)
+    number = number_of(value)
+    return np.nan if number is None else number
 
 
 def _present(coded: Coded) -> NDArray[Any]:

@@ -139,6 +139,12 @@ class Dictionary:
         """Derived column -> columns of the table that it is made of."""
         return {name: set(entry.sources) for name, entry in self.columns.items() if entry.is_derived}
 
+    @cached_property
+    def rewritten(self) -> set[str]:
+        """Columns of the table of which a recode, a formula or the subset may look at texts."""
+        recoded = {name for name, entry in self.columns.items() if entry.recode}
+        return recoded.union(*self.derived.values(), () if self.subset is None else self.subset.columns)
+
     @property
     def cut(self) -> dict[str, Cut]:
         """Columns that are cut from numbers of the table, by name."""

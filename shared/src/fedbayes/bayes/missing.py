@@ -7,17 +7,17 @@ numbers into text. Everywhere else they are values: ``None`` and ``NA`` are comm
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .column_codes import distinct_values
-from .decimals import decimals
+from .column_codes import distinct_values, nearest_floats
 from .encoding import SchemaError, canonical_text, check_missing, number_of, parsed_numbers, written_as
+from .written import as_nullable, dates_as_text, decimals, inexact, pointed
 
 MISSING = "missing"
 USUAL = frozenset({"NA", "NaN", "nan", "null", "N/A", "NULL", "None"})
@@ -25,10 +25,6 @@ USUAL = frozenset({"NA", "NaN", "nan", "null", "N/A", "NULL", "None"})
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 """Texts that are truth values in a column of nothing else."""
 NOTHING: Mapping[str, Any] = {}
-MIDNIGHT = " 00:00:00"
-DECIMAL_COMMA = re.compile(r"\s*[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
-EXACT = 2.0**53
-"""From here on float64 does not hold every whole number."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +43,10 @@ class Rule:
         Whether the domain gives bounds: the column holds numbers, even if none is there.
     alone : bool
         Whether nothing says what the column holds, and yet no cell decides how another is read.
+    apart : bool
+        Whether every cell is read by itself, and takes as long as any other: how long an answer took would else tell of one odd cell.
+    rewritten : bool
+        Whether the task looks at texts in a column of numbers, as a recode does.
     listed, missing : frozenset of str
         Canonical texts that are values, and that are declared to be missing.
     """
@@ -58,6 +58,13 @@ class Rule:
     comma: bool = False
     closed: bool = False
     alone: bool = False
+    apart: bool = False
+    rewritten: bool = False
+
+    @property
+    def absorbs(self) -> bool:
+        """Whether what is no number is missing at once: a column of numbers of which every cell is read by itself."""
+        return self.apart and self.numeric and not self.text and not self.rewritten
 
     @property
     def points(self) -> bool:
@@ -81,6 +88,11 @@ class Rule:
         if self.numeric or not self.closed:
             return self.numeric or (numbers and not self.alone)
         return all(number_of(text) is not None for text in self.listed)
+
+    def number(self, value: object) -> object:
+        """Return what is to be read as a number of a cell of a column that absorbs; None where it is declared to be missing."""
+        written = pointed(value) if self.comma and isinstance(value, str) else value
+        return None if self.missing and self.is_missing(written) else written
 
     def pointed(self, value: str) -> str:
         """Return a cell with a decimal point, but where categories are given only if it is among what is known so, and not as it is written."""
@@ -112,6 +124,8 @@ class Reading:
     alone : bool
         Whether every cell is read by itself, also in columns of which nothing says what they hold: noise that is for one row covers nothing else. These keep
         their text.
+    rewritten : collection of str
+        Columns of which the task's dictionary looks at texts.
     """
 
     domain: Mapping[str, Any] = field(default_factory=dict)
@@ -121,6 +135,7 @@ class Reading:
     comma: bool = False
     measured: Collection[str] = ()
     alone: bool = False
+    rewritten: Collection[str] = ()
 
     def rule(self, column: str) -> Rule:
         """Return the rule of one column.
@@ -143,7 +158,8 @@ class Reading:
         numeric = "bounds" in declaring and column not in self.identifiers
         closed = bool(listed) and declaring is entry and column not in self.typed
         alone = self.alone and not numeric and not closed and column not in self.identifiers
-        return Rule(alone or (texts and column not in self.typed), numeric, listed, missing, self.comma, closed, alone)
+        text = alone or (texts and column not in self.typed)
+        return Rule(text, numeric, listed, missing, self.comma, closed, alone, self.alone, column in self.rewritten)
 
 
 def top_missing(domain: Mapping[str, Any]) -> list[Any]:
@@ -214,6 +230,16 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
     if isinstance(column.dtype, pandas.CategoricalDtype) or column.dtype.kind in "mM":
         column = column.astype(object)
     codes, values = distinct_values(column)
+    if not rule.absorbs:
+        return _settled(column, codes, values, rule, convert)
+    read = np.append(nearest_floats(map(rule.number, values)), np.nan)[codes]
+    return pandas.Series(read, column.index, name=column.name)
+
+
+def _settled(column: Any, codes: NDArray[np.int64], values: list[Any], rule: Rule, convert: bool) -> Any:
+    """Return a column, given with its distinct values and the place of each cell among them, as `settle` does."""
+    import pandas
+
     if any(isinstance(value, date) for value in values):
         values = dates_as_text(values)
         column = pandas.Series(np.array([*values, None], dtype=object)[codes], column.index, name=column.name)
@@ -235,25 +261,12 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
     return (column.map(lambda value: TRUTH.get(str(value), value)) if truths else column).infer_objects()
 
 
-def pointed(text: str) -> str:
-    """Return a number with a decimal comma as one with a point, any other text as it is."""
-    return text.replace(",", ".") if DECIMAL_COMMA.fullmatch(text) else text
-
-
 def _with_points(values: list[Any], rule: Rule) -> list[Any]:
     """Return distinct values with decimal points; as they are in a column that is no numbers for all that."""
     points = [rule.pointed(value) if isinstance(value, str) else value for value in values]
     present = [value for value in points if not rule.is_missing(value)]
     whatever_else = rule.numeric or rule.closed or rule.alone
     return points if whatever_else or _are_numbers(present, rule) else values
-
-
-def dates_as_text(values: list[Any]) -> list[Any]:
-    """Return distinct values in which dates are text: ``2020-01-31``, or ``2020-01-31 12:30:00`` where one of them has a time of day."""
-    texts = {index: str(value) for index, value in enumerate(values) if isinstance(value, date)}
-    if all(len(text) == len("2020-01-31") or text.endswith(MIDNIGHT) for text in texts.values()):
-        texts = {index: text.removesuffix(MIDNIGHT) for index, text in texts.items()}
-    return [texts.get(index, value) for index, value in enumerate(values)]
 
 
 def _as_numbers(column: Any, rule: Rule) -> Any:
@@ -267,18 +280,6 @@ def _as_numbers(column: Any, rule: Rule) -> Any:
     if len(present) == len(column) or present.dtype.kind not in "iu" or not inexact(present):
         return parsed_numbers(column)
     return as_nullable(present).reindex(column.index)
-
-
-def as_nullable(whole: Any) -> Any:
-    """Return a series of whole numbers as pandas' Int64 or UInt64, which can be missing without becoming float64."""
-    return whole.astype("UInt64" if whole.dtype.kind == "u" else "Int64")
-
-
-def inexact(values: Any) -> bool:
-    """Return whether a column of numbers, shape (n,), has some that float64 may not tell from the next whole number."""
-    array = np.asarray(values)
-    finite = np.isfinite(array)
-    return max(float(array.max(where=finite, initial=0)), -float(array.min(where=finite, initial=0))) >= EXACT
 
 
 def _are_numbers(values: list[Any], rule: Rule) -> bool:

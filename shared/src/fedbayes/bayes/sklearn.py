@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes.counting import fit_model
-from fedbayes.bayes.decimals import with_decimals
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
+from fedbayes.bayes.written import with_decimals
 
 if TYPE_CHECKING:
     BaseEstimator: Any = object

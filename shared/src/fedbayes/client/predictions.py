@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..bayes.decimals import shortest
+from ..bayes.written import shortest
 from ..bayes.encoding import SchemaError, canonical_text, categories_meant, number_of
 from ..bayes.model_matrix import columns_at
 from ..bayes.term_reader import read_terms

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..bayes.decimals import shortest
+from ..bayes.written import shortest
 
 Floats = npt.NDArray[np.float64]
 

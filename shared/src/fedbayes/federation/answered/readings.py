@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bayes.encoding import canonical_text
-from ...bayes.missing import pointed
+from ...bayes.written import pointed
 from .record import Record
 
 MOST_READINGS = 64

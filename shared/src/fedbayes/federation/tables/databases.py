@@ -19,7 +19,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from ...bayes.missing import EXACT, inexact
+from ...bayes.written import EXACT, inexact
 from ..errors import DataProblem, PolicyError
 
 ROWS = 50_000  # fetched at a time

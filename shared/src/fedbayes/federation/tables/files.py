@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...bayes.missing import Reading, inexact, settle
+from ...bayes.missing import Reading, settle
+from ...bayes.written import inexact
 from ..errors import DataProblem
 from . import parquet
 from .dialect import Dialect, lines, of_file

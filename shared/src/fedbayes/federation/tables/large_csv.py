@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.missing import Reading, Rule, as_nullable, inexact, settle
+from ...bayes.missing import Reading, Rule, settle
+from ...bayes.written import as_nullable, inexact
 from ..errors import DataProblem
 from .dialect import Dialect, lines
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bayes.column_codes import MISSING, Coded, Distinct, without
-from ...bayes.missing import EXACT, Reading, Rule, dates_as_text, settle
+from ...bayes.missing import Reading, Rule, settle
+from ...bayes.written import EXACT, dates_as_text
 from ..errors import DataProblem
 from .large_csv import ROWS, settled_column
 

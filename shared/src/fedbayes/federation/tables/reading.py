@@ -241,7 +241,7 @@ class Source:
     @cached_property
     def _small(self) -> SmallTable | None:
         path = self._plain("csv")
-        return read_small_csv(path, self._dialect(path)) if path is not None else None
+        return read_small_csv(path, self._dialect(path), self._alone) if path is not None else None
 
     @cached_property
     def _database(self) -> Database | None:
@@ -256,8 +256,11 @@ class Source:
     def _reading(self, domain: Mapping[str, Any] | None, identifiers: Sequence[str]) -> Reading:
         own_domain = domain or {} if self._dictionary is None else self._dictionary.reading(domain or {})
         computed = [name for sources in self.derived.values() for name in sources]
+        rewritten = set() if self._dictionary is None else self._dictionary.rewritten
         measured = {*computed, *(cut.column for cut in self.cut.values())}
-        return Reading(own_domain, self._schema, tuple(identifiers), measured=measured, alone=self._alone)
+        return Reading(
+            own_domain, self._schema, tuple(identifiers), measured=measured, alone=self._alone, rewritten=rewritten
+        )
 
     def _read(self, reading: Reading, columns: list[str] | None) -> Any:
         if not self.present:

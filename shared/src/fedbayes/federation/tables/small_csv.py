@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...bayes.column_codes import nearest_floats
 from ...bayes.missing import TRUTH, USUAL, Reading, Rule
 from .dialect import Dialect, lines
 
@@ -51,7 +52,7 @@ class SmallTable:
         return typed
 
 
-def read_small_csv(path: Path, dialect: Dialect | None = None) -> SmallTable | None:
+def read_small_csv(path: Path, dialect: Dialect | None = None, apart: bool = False) -> SmallTable | None:
     """Return the cells of a small, plain CSV file, or None where pandas has to read it.
 
     Parameters
@@ -60,6 +61,8 @@ def read_small_csv(path: Path, dialect: Dialect | None = None) -> SmallTable | N
         UTF-8, a header row.
     dialect : Dialect, optional
         Of the file; commas if not given.
+    apart : bool
+        Whether every row is read by itself: one with too many fields, or with what is no UTF-8, is taken as `files.read_file` takes it, and here.
 
     Returns
     -------
@@ -69,11 +72,13 @@ def read_small_csv(path: Path, dialect: Dialect | None = None) -> SmallTable | N
     if path.stat().st_size > LARGEST_BYTES:
         return None
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
+        with path.open(newline="", encoding="utf-8-sig", errors="replace" if apart else "strict") as file:
             rows = [row for row in csv.reader(file, strict=True, delimiter=(dialect or Dialect()).separator) if row]
     except (csv.Error, UnicodeDecodeError):
         return None
     header = rows[0] if rows else []
+    if apart:
+        rows = [header, *_evened(rows[1:], len(header))]
     if (
         not all(header)
         or any("\0" in name for name in header)
@@ -85,12 +90,23 @@ def read_small_csv(path: Path, dialect: Dialect | None = None) -> SmallTable | N
     return SmallTable(dict(zip(header, zip(*rows[1:], strict=True), strict=True)), len(rows) - 1)
 
 
+def _evened(rows: Iterable[list[str]], fields: int) -> Iterator[list[str]]:
+    """Yield rows with as many fields each: those with a field too many hold nothing, as nobody knows which is of which column."""
+    for row in rows:
+        if len(row) == 1 and not row[0].strip():
+            continue
+        kept = [] if any(row[fields:]) else row[:fields]
+        yield [*kept, *[""] * (fields - len(kept))]
+
+
 def header_of(path: Path, dialect: Dialect) -> list[str]:
     """Return the names of the columns of a CSV file, as they are written."""
     return next(lines(path, dialect.separator), [])
 
 
 def _typed(values: tuple[str, ...], rule: Rule) -> NDArray[np.generic] | None:
+    if rule.apart and (rule.numeric or rule.closed or rule.alone):
+        return _apart(values, rule)
     if rule.points:
         values = _pointed(values, rule)
     distinct = set(values)
@@ -106,6 +122,18 @@ def _typed(values: tuple[str, ...], rule: Rule) -> NDArray[np.generic] | None:
         return np.array([int(value) for value in values], dtype=np.int64)
     read = {value: np.nan if value in missing else float(value) for value in distinct}
     return np.array([read[value] for value in values], dtype=np.float64)
+
+
+def _apart(values: tuple[str, ...], rule: Rule) -> NDArray[np.generic]:
+    """Return cells each by itself, whatever is in the others, and always here: the import of pandas would tell that one is odd."""
+    distinct = list(set(values))
+    if rule.absorbs:
+        read = dict(zip(distinct, nearest_floats(map(rule.number, distinct)), strict=True))
+        return np.array([read[value] for value in values], dtype=np.float64)
+    written = {value: rule.pointed(value) if rule.points else value for value in distinct}
+    usual = rule.drops_usual(False)
+    gone = {value for value in distinct if rule.is_missing(written[value]) or (usual and rule.is_usual(written[value]))}
+    return np.array([None if value in gone else written[value] for value in values], dtype=object)
 
 
 def _settled(values: Collection[str], rule: Rule, number: Any) -> tuple[frozenset[str], bool]:
