@@ -295,6 +295,8 @@ def test_the_manifest_is_kept_beside_the_ledger(files):
     kept = json.loads(lines[0])
     assert kept["function"] == "v6_toy.run_sum"
     assert kept["participants"] == {"east": "station", "south": "station", "west": "station"}
+    others = [path.name for path in files["south"]["ledger"].iterdir() if path.stat().st_mode & 0o077]
+    assert others == [], "nobody else reads what a node keeps"
 
 
 # -- an active server ----------------------------------------------------------------------------------------------------

@@ -229,8 +229,13 @@ def keep_manifest(folder: Path, manifest: Manifest, preflight: Preflight | None)
         "aggregator": manifest.aggregator,
         "participants": {manifest.names[member]: manifest.roles[member] for member in manifest.members},
     }
-    with open(folder / MANIFESTS_FILE, "a", encoding="utf-8") as file:
+    with open(folder / MANIFESTS_FILE, "a", encoding="utf-8", opener=_for_the_owner) as file:
         file.write(json.dumps(line, sort_keys=True) + "\n")
+
+
+def _for_the_owner(path: str, flags: int) -> int:
+    """Open a file that nobody else may read, whatever the process lets new files be."""
+    return os.open(path, flags, 0o600)
 
 
 def _now() -> str:
