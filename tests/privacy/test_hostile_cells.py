@@ -10,9 +10,12 @@ from mock_kit import NO_DATA, run_mocked
 from one_process import OneProcess
 from rich.console import Console
 
+from fedbayes.client.commands.exits import line_of
+from fedbayes.client.commands.progress import Progress
 from fedbayes.client.labels import legible
 from fedbayes.client.pages.report import render
 from fedbayes.client.text.terminal import print_result
+from fedbayes.federation.errors import ArgumentError, log_line, rebuild
 
 SECRET = "owned"
 HOSTILE = [
@@ -68,6 +71,25 @@ def test_a_report_escapes_categories(results, place):
     assert SECRET in page
     assert "<script>alert" not in page
     assert not re.search("[\x00\x07\x1b\x9b\u202e]", page)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_no_log_and_no_error_obeys_an_argument_or_a_refusal(frames, hostile):
+    """A researcher names an argument, and a station that deviates words its refusal, for the terminal of who looks at a log."""
+    with OneProcess(frames, helpers=["h"]) as federation, pytest.raises(ArgumentError, match="no argument") as refusal:
+        federation.run("scalar_product", "contingency", {hostile: 1})
+    shown = io.StringIO()
+    Progress(Console(file=shown, width=5000), False).note(hostile)
+    told = [
+        line_of(ArgumentError(hostile)),
+        shown.getvalue(),
+        str(refusal.value),
+        log_line(refusal.value),
+        log_line(ArgumentError(hostile)),
+        str(rebuild("ArgumentError", hostile)),
+    ]
+    assert all(one.isprintable() or one == "\n" for text in told for one in text)
+    assert all(SECRET in text for text in told)
 
 
 def test_a_result_itself_keeps_them(results):

@@ -69,3 +69,16 @@ def inexact(values: Any) -> bool:
 def shortest(value: float) -> str:
     """Return a number in six digits, or in all it has where six are not enough, so that two numbers never make one name."""
     return f"{value:g}" if float(f"{value:g}") == value else repr(float(value)).removesuffix(".0")
+
+
+def printable(text: str, lines: bool = False) -> str:
+    """Return a text in which characters that act on a terminal or turn text around are written as Python writes them; with `lines` its lines stay.
+
+    Cells are what stations' files hold, arguments what a task names, and refusals what a station says.
+    """
+    kept = "\n" if lines else ""
+    return (
+        text
+        if text.isprintable()
+        else "".join(one if one.isprintable() or one in kept else ascii(one)[1:-1] for one in text)
+    )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from ..bayes.written import printable
 from .kinds import PREDICTIONS, SAMPLE
 from .view import view_of_result
 
@@ -67,14 +68,10 @@ def legible(result: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _printable(value: Any) -> Any:
     if isinstance(value, str):
-        return value if value.isprintable() else "".join(map(_written, value))
+        return printable(value)
     if isinstance(value, Mapping):
         return {_printable(key): _printable(entry) for key, entry in value.items()}
     return [_printable(entry) for entry in value] if isinstance(value, list | tuple) else value
-
-
-def _written(character: str) -> str:
-    return character if character.isprintable() else ascii(character)[1:-1]
 
 
 def frame_of(result: Mapping[str, Any]) -> Any:

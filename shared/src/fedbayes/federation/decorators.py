@@ -255,4 +255,4 @@ def _claim(model: dict[str, Any]) -> tuple[dict[str, Any], ModelClaim]:
 
 def _public(failure: Exception) -> Exception:
     kind, text = describe(failure)
-    return failure if type(failure) is KINDS.get(kind) else rebuild(kind, text)
+    return failure if type(failure) is KINDS.get(kind) and str(failure) == text else rebuild(kind, text)

@@ -35,6 +35,8 @@ from vantage6.algorithm.tools.exceptions import (
 )
 from vantage6.algorithm.tools.exceptions import ConvergenceError as PlatformConvergenceError
 
+from ..bayes.written import printable
+
 MARK = "fedbayes-error"
 
 
@@ -111,7 +113,7 @@ def describe(error: BaseException) -> tuple[str, str]:
     """
     for kind in type(error).__mro__:
         if KINDS.get(kind.__name__) is kind:
-            return kind.__name__, str(error)
+            return kind.__name__, printable(str(error), lines=True)
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
@@ -124,7 +126,7 @@ def describe(error: BaseException) -> tuple[str, str]:
 
 def rebuild(kind: str, message: str) -> AlgorithmError:
     """Return the error that `describe` told of; an unknown kind becomes a `StationError`."""
-    return KINDS.get(kind, StationError)(message)
+    return KINDS.get(kind, StationError)(printable(message, lines=True))
 
 
 def log_line(error: BaseException) -> str:

@@ -46,7 +46,9 @@ def line_of(error: BaseException) -> str:
     if code_of(error) == INTERRUPTED:
         return "interrupted; the task was stopped"
     message = error.format_message() if hasattr(error, "format_message") else str(error)
-    text = " ".join(str(message).split())
+    from ...bayes.written import printable
+
+    text = printable(" ".join(str(message).split()))
     for words, plain in PLAIN_WORDS.items():
         text = text.replace(words, plain)
     return text or type(error).__name__

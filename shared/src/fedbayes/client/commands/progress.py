@@ -66,8 +66,10 @@ class Progress:
 
     def note(self, text: str) -> None:
         """Show a line."""
+        from ...bayes.written import printable
+
         if not self._quiet:
-            self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+            self._console.print(printable(text), highlight=False, markup=False, soft_wrap=True)
 
     def _close_round(self) -> None:
         finished, self._round = self._round, None
