@@ -1,6 +1,7 @@
 """Exact inference against enumeration of all records, on random networks and on the papers' ones."""
 
-from itertools import product
+from collections.abc import Iterable, Iterator
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from exact_kit import row_log_likelihood
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbayes.bayes import junction
 from fedbayes.bayes.bif import from_bif
 from fedbayes.bayes.inference import JunctionTree, posteriors, query
 from fedbayes.bayes.network import BayesianNetwork
@@ -126,6 +128,23 @@ def test_dense_networks_are_refused_before_anything_is_allocated() -> None:
 
     with pytest.raises(ValueError, match="densely connected"):
         build_tree([tuple(range(14))] * 14, [6] * 14)
+
+
+def test_a_dense_network_of_many_nodes_is_refused_after_little_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of 1 MB: to count what each node adds took whoever was sent it a minute."""
+    random, nodes, pairs = np.random.default_rng(1), 400, 0
+
+    def counted(items: Iterable[int], size: int) -> Iterator[tuple[int, ...]]:
+        nonlocal pairs
+        for pair in combinations(items, size):
+            pairs += 1
+            yield pair
+
+    monkeypatch.setattr(junction, "combinations", counted)
+    parents = [random.choice(node, min(node, 6), replace=False).tolist() for node in range(nodes)]
+    with pytest.raises(ValueError, match="densely connected"):
+        junction.build_tree([(*above, node) for node, above in enumerate(parents)], [2] * nodes)
+    assert 0 < pairs < 10**6
 
 
 def test_alarm_with_missing_values_agrees_with_relevant_evidence(paper_folder, paper_data) -> None:

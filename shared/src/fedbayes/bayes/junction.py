@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-import numpy as np
-
 TREE_CELLS = 2**24  # 128 MB of float64
+TOO_DENSE = "the network is too densely connected for exact inference; lower max_parents"
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,8 @@ def tree_of_graph(edges: Iterable[tuple[int, int]], cardinalities: Sequence[int]
 
 def _tree(neighbors: list[set[int]], families: Sequence[Sequence[int]], cardinalities: Sequence[int]) -> JoinTree:
     cliques = _maximal(_eliminate(neighbors, cardinalities))
-    cells = sum(int(np.prod([cardinalities[v] for v in clique], dtype=float)) for clique in cliques)
-    if cells > TREE_CELLS:
-        raise ValueError("the network is too densely connected for exact inference; lower max_parents")
+    if sum(_cells(clique, cardinalities) for clique in cliques) > TREE_CELLS:
+        raise ValueError(TOO_DENSE)
     sets = [frozenset(clique) for clique in cliques]
     above = _spanning_tree(sets)
     depth_first = _children_first(above)
@@ -66,6 +65,10 @@ def _tree(neighbors: list[set[int]], families: Sequence[Sequence[int]], cardinal
     parents = tuple(new_number[above[old]] if above[old] >= 0 else -1 for old in depth_first)
     home = tuple(next(i for i, clique in enumerate(ordered) if clique.issuperset(family)) for family in families)
     return JoinTree(tuple(tuple(sorted(clique)) for clique in ordered), parents, home)
+
+
+def _cells(clique: Iterable[int], cardinalities: Sequence[int]) -> int:
+    return math.prod(cardinalities[node] for node in clique)
 
 
 def _moral(families: Sequence[Sequence[int]]) -> list[set[int]]:
@@ -78,14 +81,19 @@ def _moral(families: Sequence[Sequence[int]]) -> list[set[int]]:
 
 
 def _eliminate(neighbors: list[set[int]], cardinalities: Sequence[int]) -> Iterator[frozenset[int]]:
-    def cost(node: int) -> tuple[int, float, int]:
+    def cost(node: int) -> tuple[float, int, int]:
+        """Return what a node adds; those whose clique is too large come last, uncounted: to count them in a dense graph takes minutes."""
         around = neighbors[node]
-        fill = sum(b not in neighbors[a] for a, b in combinations(sorted(around), 2))
-        return fill, float(np.prod([cardinalities[v] for v in (*around, node)], dtype=float)), node
+        cells = _cells((*around, node), cardinalities)
+        if cells > TREE_CELLS:
+            return math.inf, cells, node
+        return sum(b not in neighbors[a] for a, b in combinations(sorted(around), 2)), cells, node
 
     costs = {node: cost(node) for node in range(len(neighbors))}
     while costs:
         node = min(costs, key=costs.__getitem__)
+        if costs[node][0] == math.inf:
+            raise ValueError(TOO_DENSE)
         del costs[node]
         yield frozenset(neighbors[node] | {node})
         touched = set(neighbors[node])
