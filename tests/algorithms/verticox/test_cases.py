@@ -158,7 +158,7 @@ def test_robust_errors_are_the_sandwich(
 def test_control_unchecked_robust_errors_with_and_without_one_pair_tell_of_it(ward: pd.DataFrame) -> None:
     place = np.arange(len(ward))
     frame = ward.assign(pair=np.where(place == 7, 4, place))
-    with mock.patch("v6_verticox.horizontal.tallies.few", return_value=False):
+    with mock.patch("v6_verticox.horizontal.tallies.carried_by_few", return_value=False):
         models = [ask(frame, {**CLINIC, **one})["model"] for one in ({"robust": True}, {"cluster": "pair"})]
     naive = np.linalg.inv(models[0]["naive_covariance"])
     told = naive @ (np.array(models[1]["covariance"]) - models[0]["covariance"]) @ naive
@@ -231,8 +231,9 @@ def test_residuals_that_nobody_asked_for_are_not_added_up(ward: pd.DataFrame, mo
         (
             {"cluster": "pair"},
             ThresholdError,
-            "cluster column 'pair' has fewer records than a node reveals in clusters of",
+            "cluster column 'pair' has fewer records than a node reveals, or fewer that weigh",
         ),
+        ({"cluster": "heavy", "weights": "light"}, ThresholdError, "cluster column 'heavy' has fewer records than a"),
         ({"strata": "site"}, ArgumentError, "'site' is not in the domain"),
         ({"strata": "age", "features": ["stage"]}, ArgumentError, "^strata: the domain must list the categories"),
         (
@@ -260,6 +261,8 @@ def test_what_is_asked_wrongly_or_singles_out_records_is_named(
     frame["alone"] = (place == 5).astype(int)
     frame["same"] = 1
     frame["pair"] = np.where(place == 7, 4, place)
+    frame["light"] = np.where((place >= 100) & (place < 220), 0.001, 1.0)
+    frame["heavy"] = np.where(frame["light"] < 1, place - place % 6 + place % 3, frame["pair"])
     frame["lonely"] = (place < 20).astype(int)
     task = {**CLINIC, **changes}
     if task["split"] == "vertical":

@@ -23,6 +23,7 @@ NONE: Counts = np.zeros(0, dtype=np.int64)  # of a part that was not asked
 AT_BOUND = 1.0 - 1e-9  # what rounding makes of a value at a bound
 NEGLIGIBLE = 2.0**-24
 """Below the square of the smallest weight, 2^-20, and above what rounding leaves of sums that cancel."""
+WEIGHT_BITS = 20  # squares of weights of 1,000 and less: sums over four million records fit
 MOMENT_BITS = 40  # a column in units of half of its bounds' width is at most 1: sums over four million records fit
 
 
@@ -38,8 +39,8 @@ class Tally:
         Other records; with those beyond the grid of each stratum.
     entering : ndarray of int, (places,)
         Records by the first time at which they are at risk; () without times of entry.
-    clusters : ndarray of int, (2,)
-        Clusters, and records in those of several; () without.
+    clusters : ndarray of int, (3,)
+        Clusters, and of the records in those of several the sums of weights and of their squares, in units of 2^-20; () without.
     low, high : ndarray of int, (columns,)
         Records at or beyond a column's lower and upper bound; `high` of an indicator those with the category.
     sums, squares : ndarray of int, (columns,)
@@ -67,7 +68,7 @@ class Tally:
             np.bincount(rows.cell[rows.event], minlength=slots.count)[slots.timed].astype(np.int64),
             np.bincount(rows.cell[~rows.event], minlength=slots.count).astype(np.int64),
             np.bincount(rows.first, minlength=slots.count).astype(np.int64) if question.entry else NONE,
-            clusters_of(rows.cluster) if question.cluster else NONE,
+            clusters_of(rows.cluster, rows.weight) if question.cluster else NONE,
             (columns <= -AT_BOUND).sum(axis=0).astype(np.int64),
             (columns >= AT_BOUND).sum(axis=0).astype(np.int64),
             fixed.astype(np.int64).sum(axis=0),
@@ -89,7 +90,7 @@ class Tally:
     def widths(question: Question) -> list[int]:
         """Return the lengths of the parts of `vector`."""
         places, columns = question.slots.count, len(question.labels)
-        entering, clusters = places if question.entry else 0, 2 if question.cluster else 0
+        entering, clusters = places if question.entry else 0, 3 if question.cluster else 0
         return [len(question.times), places, entering, clusters, *[columns] * 4, len(vector(layout(question.design)))]
 
     @property
@@ -125,10 +126,12 @@ class Tally:
         return Masses.of(slots.spread(self.events[:, None].astype(np.float64))[:, 0], self.censored, entering, slots)
 
 
-def clusters_of(cluster: npt.NDArray[np.intp]) -> Counts:
-    """Return how many clusters there are, and how many records are in those of several, (2,)."""
-    sizes = np.unique(cluster, return_counts=True)[1]
-    return np.array([len(sizes), sizes[sizes > 1].sum()], dtype=np.int64)
+def clusters_of(cluster: npt.NDArray[np.intp], weight: Vector) -> Counts:
+    """Return how many clusters there are, and what records in those of several weigh: the sums of weights and of their squares, (3,)."""
+    number, sizes = np.unique(cluster, return_inverse=True, return_counts=True)[1:]
+    several = weight[sizes[number] > 1]
+    sums = np.rint(np.array([several.sum(), (several**2).sum()]) * 2.0**WEIGHT_BITS)
+    return np.array([len(sizes), *sums], dtype=np.int64)
 
 
 def fewest(columns: int, minimum_count: int) -> int:

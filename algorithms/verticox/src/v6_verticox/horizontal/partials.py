@@ -29,9 +29,9 @@ HIGHEST = 60.0  # of a linear predictor: what is beyond is far too large for any
 def partial_tally(station: Station, request: TallyRequest) -> SumReply:
     """Count events and censored records by time of the grid, and add up the columns and their squares.
 
-    **Reveals** to central, over all stations, the events, the other records and those that enter by time of the grid, the number of clusters and of
-    records in those of several, how many values are at a bound, how many records have a category, means and deviations of the columns. **Assumes** that
-    at least two stations do not collude with central.
+    **Reveals** to central, over all stations, the events, the other records and those that enter by time of the grid, the number of clusters and what
+    records in those of several weigh (sums of weights and of their squares), how many values are at a bound, how many records have a category, means and
+    deviations of the columns. **Assumes** that at least two stations do not collude with central.
     """
     rows = read_rows(station, request.question)
     tally = Tally.of(rows, request.question)

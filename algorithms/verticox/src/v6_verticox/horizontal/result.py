@@ -152,7 +152,7 @@ def privacy(question: Question, robust: bool) -> dict[str, Any]:
     extras = [
         (question.entry, "who enters by time of that grid"),
         (question.weights, "sums of the weights and of their squares by time of the merged grid"),
-        (question.cluster, "the number of clusters and of records in those of several"),
+        (question.cluster, "the number of clusters and what records in those of several weigh"),
     ]
     more = "".join(f", {text}" for asked, text in extras if asked)
     more += (

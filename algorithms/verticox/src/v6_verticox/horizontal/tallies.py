@@ -13,7 +13,7 @@ from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdE
 from fedbayes.federation.horizontal import SumReply, signed
 
 from ..cox.inference import CLUSTERS_PER_COLUMN
-from ..cox.narrow import few
+from ..cox.narrow import carried_by_few, few
 from . import grid, isolated
 from .messages import Question, TallyRequest, WeighRequest
 from .partials import BITS
@@ -152,10 +152,11 @@ def check_cases(question: Question, counted: grid.Tally, minimum_count: int) -> 
             f"cluster column '{question.cluster}' has too few clusters for that many design columns, or fewer than a node reveals; "
             "use smaller clusters, or fewer features"
         )
-    if question.cluster and few(counted.clusters[1:], minimum_count):
+    sums = counted.clusters[1:] / 2.0**grid.WEIGHT_BITS
+    if question.cluster and carried_by_few(sums[0], sums[1], minimum_count):
         raise ThresholdError(
-            f"cluster column '{question.cluster}' has fewer records than a node reveals in clusters of more than one, of which the errors would tell beside "
-            "those without clusters; use another column, or robust=true without clusters"
+            f"cluster column '{question.cluster}' has fewer records than a node reveals, or fewer that weigh much, in clusters of more than one, "
+            "of which the errors would tell beside those without clusters; use another column, or robust=true without clusters"
         )
 
 
