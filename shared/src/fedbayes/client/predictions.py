@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..bayes.written import shortest
 from ..bayes.encoding import SchemaError, canonical_text, categories_meant, number_of
 from ..bayes.model_matrix import columns_at
 from ..bayes.term_reader import read_terms
 from ..bayes.variable import MISSING_STATE
+from ..bayes.written import shortest
 from .commands.exits import UsageProblem
 from .kinds import COX, ENSEMBLE
 from .networks import networks_of
