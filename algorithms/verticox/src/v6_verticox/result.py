@@ -12,7 +12,7 @@ from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 
 from .arguments import Fit
-from .cox.inference import LARGEST_EXPONENT, coefficient_table, inverse, likelihood_ratio
+from .cox.inference import LARGEST_EXPONENT, coefficient_table, in_order, inverse, likelihood_ratio
 from .cox.proportional import UNRANKED, UNSEEN, WEIGHTED, check, unavailable
 from .cox.survival import curve_json
 from .rounds.setup import Prepared
@@ -48,10 +48,9 @@ def model_json(
     covariance = naive = inverse(information)
     if squares is not None:
         covariance = naive @ squares @ naive
-    return {
+    model = {
         "kind": "cox",
         **{name: getattr(options, name) for name in AS_ASKED},
-        "features": list(prepared.question.features),
         "references": dict(prepared.references),
         **prepared.formula,
         "coefficients": coefficient_table(prepared.names, coefficients, covariance),
@@ -68,6 +67,7 @@ def model_json(
         "records": counts[0],
         "events": counts[1],
     }
+    return in_order(model, prepared.written, prepared.question.features)
 
 
 def _proportional_hazards(

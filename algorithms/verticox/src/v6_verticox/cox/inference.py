@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,26 @@ def coefficient_table(names: Sequence[str], coefficients: Vector, covariance: Ve
         "upper_95": coefficients + CONFIDENCE_95 * errors,
     }
     return [{key: values[row] for key, values in columns.items()} for row in range(len(names))]
+
+
+def in_order(model: Mapping[str, Any], labels: Sequence[str], features: Sequence[str]) -> dict[str, Any]:
+    """Return a fitted model with all that it tells by design column in the order of `labels`, and by feature in that of `features`."""
+    fitted = [str(entry["feature"]) for entry in model["coefficients"]]
+    order = [fitted.index(label) for label in labels]
+    ordered = {**model, "features": list(features), "coefficients": [model["coefficients"][row] for row in order]}
+    for name in ("covariance", "naive_covariance"):
+        if name in model:
+            ordered[name] = np.asarray(model[name])[np.ix_(order, order)].tolist()
+    for name in ("domain", "references"):
+        if name in model:
+            ordered[name] = {feature: model[name][feature] for feature in features if feature in model[name]}
+    check = model["proportional_hazards"]
+    if check and check["features"]:
+        ordered["proportional_hazards"] = {**check, "features": [check["features"][row] for row in order]}
+    if "noise" in model:
+        noise = model["noise"]["coefficients"]
+        ordered["noise"] = {**model["noise"], "coefficients": {label: noise[label] for label in labels}}
+    return ordered
 
 
 def inverse(information: Vector) -> Vector:

@@ -56,7 +56,7 @@ def private_by_columns(federation: Federation, options: Fit, question: Question)
     """
     joint = arranged(federation, options, Asked(question, options.added, options.whom))
     fit = ColumnsFit(federation, joint, ridge_of(joint.asked, options.penalty))
-    return answer(federation, fit, options.penalty, "vertical", privacy(joint.asked))
+    return answer(federation, fit, question, options.penalty, "vertical", privacy(joint.asked))
 
 
 def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:

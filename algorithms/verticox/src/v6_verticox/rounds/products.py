@@ -29,7 +29,9 @@ class Planned:
     ----------
     products : list of Product
     labels : dict of str to list of str
-        Term -> its design columns, in the order of the coefficients.
+        Term -> its design columns, in the order of the coefficients on shares.
+    written : dict of str to list of str
+        The same in the order in which one table would have them, whoever enters what.
     scales, reach : list
         Of these, as the stations tell them of their own columns.
     levels : dict of str to list of str
@@ -38,6 +40,7 @@ class Planned:
 
     products: list[Product] = field(default_factory=list)
     labels: dict[str, list[str]] = field(default_factory=dict)
+    written: dict[str, list[str]] = field(default_factory=dict)
     scales: list[float] = field(default_factory=list)
     reach: list[list[float]] = field(default_factory=list)
     levels: dict[str, list[str]] = field(default_factory=dict)
@@ -142,14 +145,15 @@ def _add(found: Planned, term: Term, coded: Mapping[str, bool], sides: list[tupl
             max(left.limit, right.limit),
         )
     )
-    names = []
+    parts = []
     for column in columns:
         for level, power in zip(levels, powers, strict=True):
-            names.append(_label(term, left, column, right, level))
+            parts.append(_labels(term, left, column, right, level))
             found.scales.append(left.scales[column] * right.scales[level])
             wider = 2.0 ** (REACH_POWER * max(power - 1, 0))
             found.reach.append([max(ORDINARY, max(left.reach[column]) * wider)] * 2)
-    found.labels[name_of(term)] = names
+    found.labels[name_of(term)] = [":".join(labels) for labels in parts]
+    found.written[name_of(term)] = [":".join(labels) for labels in _as_in_one_table(term, parts, left, right)]
 
 
 def _factors_of(side: Side, term: Term) -> list[str]:
@@ -167,8 +171,18 @@ def _columns(side: Side, term: Term, coded: Mapping[str, bool]) -> list[int]:
     return kept
 
 
-def _label(term: Term, left: Side, column: int, right: Side, level: int) -> str:
-    """Return what a product's column is called, as `model_matrix` does."""
+def _labels(term: Term, left: Side, column: int, right: Side, level: int) -> list[str]:
+    """Return what a product's column is called, factor by factor, as `model_matrix` does."""
     label_of = dict(zip(_factors_of(left, term), left.labels[column], strict=True))
     label_of.update(zip(_factors_of(right, term), right.labels[level], strict=True))
-    return ":".join(label_of[factor.name] for factor in term)
+    return [label_of[factor.name] for factor in term]
+
+
+def _as_in_one_table(term: Term, parts: list[list[str]], *sides: Side) -> list[list[str]]:
+    """Return the labels of columns in the order of `model_matrix`: those of the last factor change first."""
+    labels_of = {
+        name: list(labels)
+        for side in sides
+        for name, labels in zip(_factors_of(side, term), zip(*side.labels, strict=True), strict=True)
+    }
+    return sorted(parts, key=lambda labels: [labels_of[f.name].index(own) for f, own in zip(term, labels, strict=True)])

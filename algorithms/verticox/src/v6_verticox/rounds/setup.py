@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,8 @@ class Prepared:
     plan : Plan
     names : list of str
         Design columns in the order of `plan.holders`.
+    written : list of str
+        The same in the order of the features, as the researcher wrote them.
     scales : list of float
     outcome : Outcome
     question : Question
@@ -47,6 +49,7 @@ class Prepared:
 
     plan: Plan
     names: list[str]
+    written: list[str]
     scales: list[float]
     outcome: Outcome
     question: Question
@@ -147,21 +150,23 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
     check_products(question, crossed.products, solver)
     plan = _plan(question, replies, holders, replies[owner].rows, outcome, crossed.products)
     _check_enough(question, plan, replies[owner].rows)
-    labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
-    labels_in_order += [label for labels in crossed.labels.values() for label in labels]
+    labels_of = _labels_of(question, [replies[member] for member in holders], crossed)
+    written_of = labels_of | crossed.written
+    written = [label for feature in question.features for label in written_of[feature]]
     scales = [scale for member in holders for scale in replies[member].scales] + crossed.scales
     tails = Tails.of([ends for member in holders for ends in replies[member].reach] + crossed.reach)
     known_references = {feature: name for member in holders for feature, name in replies[member].references.items()}
     references = {feature: known_references[feature] for feature in question.features if feature in known_references}
     return Prepared(
         plan,
-        labels_in_order,
+        [label for labels in labels_of.values() for label in labels],
+        written,
         scales,
         outcome,
         question,
         tails,
         references,
-        _formula(question, [replies[m] for m in holders], crossed),
+        _formula(question, [replies[m] for m in holders], written_of, crossed),
     )
 
 
@@ -176,16 +181,25 @@ def _check_enough(question: Question, plan: Plan, records: int) -> None:
         )
 
 
-def _formula(question: Question, replies: Sequence[Described], products: Planned) -> dict[str, Any]:
+def _labels_of(question: Question, replies: Sequence[Described], products: Planned) -> dict[str, list[str]]:
+    """Return the design columns of every feature, or term, in the order of the share holders."""
+    labels_of = {name: labels for reply in replies for name, labels in reply.columns.items()} | products.labels
+    every = [label for labels in labels_of.values() for label in labels]
+    if len(set(every)) < len(every):
+        argument = "formula" if question.formula else "features"
+        raise ArgumentError(f"{argument}: two design columns have one name; rename a column")
+    return labels_of
+
+
+def _formula(
+    question: Question, replies: Sequence[Described], labels_of: Mapping[str, list[str]], products: Planned
+) -> dict[str, Any]:
     """Return what a model keeps of its formula."""
     if not question.formula:
         return {}
-    terms = {name: labels for reply in replies for name, labels in reply.columns.items()} | products.labels
-    labels = [label for names in terms.values() for label in names]
-    if len(set(labels)) < len(labels):
-        raise ArgumentError("formula: two design columns have one name; rename a column")
     levels = {name: values for reply in replies for name, values in reply.levels.items()} | products.levels
-    return {"formula": question.formula, "terms": {name: terms[name] for name in question.features}, "levels": levels}
+    terms = {name: labels_of[name] for name in question.features}
+    return {"formula": question.formula, "terms": terms, "levels": levels}
 
 
 def _plan(

@@ -10,6 +10,7 @@ import numpy as np
 from fedbayes.federation import Federation
 from fedbayes.federation.horizontal import preflight
 
+from ...cox.inference import in_order
 from ..messages import Question
 from ..tallies import summing_stations
 from . import result
@@ -39,7 +40,7 @@ def private_by_rows(
     opening = preflight(question.columns, SUMMING, noise, noise.promises, unit)
     stations = summing_stations(federation, organizations, opening)
     fit = PrivateFit(federation, stations, asked, ridge_of(asked, penalty))
-    return answer(federation, fit, penalty, "horizontal", result.privacy(asked))
+    return answer(federation, fit, question, penalty, "horizontal", result.privacy(asked))
 
 
 def ridge_of(asked: Asked, penalty: float) -> Vector:
@@ -49,14 +50,15 @@ def ridge_of(asked: Asked, penalty: float) -> Vector:
 
 
 def answer(
-    federation: Federation, fit: PrivateFit, penalty: float, split: str, privacy: dict[str, Any]
+    federation: Federation, fit: PrivateFit, written: Question, penalty: float, split: str, privacy: dict[str, Any]
 ) -> dict[str, Any]:
-    """Run a private fit and return its result; 1 + `STEPS` rounds, or those of the sums on shares."""
+    """Run a private fit and return its result, the features in the order of `written`; 1 + `STEPS` rounds, or those of the sums on shares."""
     outline, solution = fit.run()
     for warning in result.warnings(fit.asked, outline, solution):
         federation.warn(warning)
+    model = result.model_json(fit.asked, outline, solution, penalty, split)
     return federation.result(
-        model=result.model_json(fit.asked, outline, solution, penalty, split),
+        model=in_order(model, written.labels, list(written.domain)),
         privacy=privacy,
         diagnostics={"steps": STEPS, "times_asked": len(fit.question.times), "clips": solution.clips},
     )
