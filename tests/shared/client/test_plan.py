@@ -17,6 +17,7 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.opening import Preflight
 from fedbayes.federation.outset import Foreseen, Outlook, Outset
 from fedbayes.federation.policy import Policy
+from v6_verticox.rounds.surface import FederatedSurface
 
 DOMAIN = {"y": {"categories": ["p", "q"]}, "x": {"bounds": [0, 1]}, "z": {"bounds": [0, 1]}}
 FIT = Job("dp_naive_bayes", "fit", {"label": "y", "epsilon": 0.5, "domain": DOMAIN})
@@ -160,7 +161,17 @@ def test_planned_bytes_of_linked_records_are_about_those_sent(algorithm, functio
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("stations", "rows", "features"), [(3, 500, 4), (4, 300, 8)])
-def test_planned_bytes_of_a_cox_model_are_about_those_sent(stations, rows, features):
+@pytest.mark.parametrize("more", [{}, {"robust": True}, {"cluster": "family"}], ids=["plain", "robust", "cluster"])
+def test_planned_rounds_and_bytes_of_a_cox_model_are_about_those_sent(monkeypatch, stations, rows, features, more):
+    counted, squares = [], FederatedSurface.squares
+
+    async def watched(surface):
+        counted.append(surface.federation.rounds)
+        found = await squares(surface)
+        counted.append(surface.federation.rounds)
+        return found
+
+    monkeypatch.setattr(FederatedSurface, "squares", watched)
     rng = np.random.default_rng(4)
     values = rng.normal(size=(rows, features))
     death, censored = rng.exponential(np.exp(-0.4 * values[:, 0])), rng.exponential(2.0, rows)
@@ -170,16 +181,23 @@ def test_planned_bytes_of_a_cox_model_are_about_those_sent(stations, rows, featu
         f"s{station}": pd.DataFrame(
             {
                 **({} if station else outcome),
+                **({"family": np.arange(rows) // 3} if station == 1 else {}),
                 **{name: values[:, int(name[1:])] for name in names[station::stations]},
             }
         )
         for station in range(stations)
     }
-    job = Job("verticox", "fit", {"time": "t", "event": "e", "features": names, "rows_aligned": True})
+    asked = {"time": "t", "event": "e", "features": names, "rows_aligned": True}
+    job, plain = Job("verticox", "fit", {**asked, **more}), Job("verticox", "fit", asked)
     with OneProcess(parties, helpers=["z"]) as federation:
         result = federation.run(job.algorithm, job.function, job.arguments)
-    planned = plan(job, Setting(stations=stations, rows=rows))["bytes"]
-    assert planned == pytest.approx(result.cost.bytes, rel=0.25)
+    planned, before = (plan(one, Setting(stations=stations, rows=rows)) for one in (job, plain))
+    assert planned["bytes"] == pytest.approx(result.cost.bytes, rel=0.25)
+    assert planned["rounds"] == pytest.approx(result.cost.rounds, rel=0.4)  # a fit takes as many as its steps need
+    assert len(counted) == 2 * bool(more)
+    own = result["federation"]["per_round"][slice(*counted)] if more else []
+    assert abs(planned["rounds"] - before["rounds"] - len(own)) <= 1
+    assert planned["bytes"] - before["bytes"] == pytest.approx(sum(one["bytes"] for one in own), rel=0.4)
 
 
 @pytest.mark.parametrize(

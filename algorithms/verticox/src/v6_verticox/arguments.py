@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,8 @@ UPDATES = ("standard", "published")
 MOST_ROUNDS = {"private_newton": 160, "bfgs": 30, "admm": 2000}
 RECORD_BYTES, FEATURE_BYTES, ROUND_BYTES = 2640, 790, 10_600
 """Of a private fit to a record, of each of its features, and of an organization in a round."""
+ROBUST_BYTES, CLUSTER_BYTES = 100, 22
+"""Of a record's feature with robust errors, and of these by cluster for each time that the records are halved: they are sorted by cluster."""
 SANDWICH_ROUNDS, CLUSTER_ROUNDS, RECORD_ROUNDS = 5, 3, 2
 """As many as `robust` adds to a vertical fit with small ties (one fewer without); to these `cluster` (one fewer where the outcome is), or else `entry`."""
 BY_ROWS, VERTICAL, EXACT = 40, unless("split", "horizontal"), unless("epsilon")
@@ -254,5 +257,7 @@ class Fit(Cases, Private, Dealt):
             return None
         domain = given.get("domain") or {}
         widths = [max(len(domain.get(name, {}).get("categories", ())) - 1, 1) for name in given["features"]]
-        record = (stations - 1) * (RECORD_BYTES + FEATURE_BYTES * sum(widths))
+        robust = ROBUST_BYTES * bool(given.get("robust") or given.get("cluster"))
+        sorting = CLUSTER_BYTES * bool(given.get("cluster")) * math.log2(max(rows, 2))
+        record = (stations - 1) * (RECORD_BYTES + (FEATURE_BYTES + robust + round(sorting)) * sum(widths))
         return record * rows + ROUND_BYTES * cls.usual_rounds(given) * (stations + 1)
