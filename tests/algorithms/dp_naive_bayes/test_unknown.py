@@ -60,6 +60,20 @@ def test_a_column_in_other_codes_is_the_first_warning(federations, method):
     assert shares["stage"] < 0.1
 
 
+@pytest.mark.parametrize("noise", [{"epsilon": 3.0}, {"noise": "none"}], ids=["noise", "exact"])
+def test_a_common_category_in_capitals_is_warned_of(noise):
+    frames = {name: make(400, number) for number, name in enumerate("abc")}
+    for frame in frames.values():
+        frame["rare"] = np.where(np.arange(len(frame)) % 10 < 6, "Yes", "no")
+    domain = {**DOMAIN, "rare": {"categories": ["yes", "no"]}}
+    with OneProcess(frames) as running:
+        result = running.run("dp_naive_bayes", "fit", {"label": "class", "domain": domain, **noise})
+    told = [text for text in result["warnings"] if "capitals count" in text]
+    assert len(told) == 1
+    assert told[0].startswith("column 'rare'")
+    assert "'yes', 'no'" in told[0]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_label_in_other_codes_is_the_first_warning(federations, method):
     with federations("class") as running:

@@ -12,7 +12,9 @@ from fedbayes.client import figures
 from fedbayes.client.figures.layout import layers_of, layout
 from fedbayes.client.figures.naive_bayes import information
 from fedbayes.client.figures.style import to_svg
+from fedbayes.client.pages import html
 from fedbayes.client.pages.report import render
+from fedbayes.client.pages.study import tables_of
 from fedbayes.client.view import view_of
 
 NETWORK = {
@@ -281,3 +283,24 @@ def test_layout_keeps_nodes_apart_and_long_edges_away_from_them():
             beside = [place[0] for place in drawn.places.values() if place[1] == y]
             assert all(abs(x - other) > 0.5 for other in beside)
     assert drawn.routes[("a", "d")][0] == drawn.places["a"]
+
+
+def test_a_domain_has_no_empty_columns_and_commas_are_told_from_those_between_values():
+    domain = {"drug": {"categories": ["aspirin, low", "none"]}, "bp": {"bounds": [60, 200]}}
+    (table,) = tables_of({"domain": domain})["domain"]
+    assert re.findall("<th[^>]*>([^<]*)</th>", table) == ["Column", "Values"]
+    assert "&quot;aspirin, low&quot;, none" in table
+    (table,) = tables_of({"domain": {"bp": {"type": "number", "bounds": [60, 200]}}})["domain"]
+    assert re.findall("<th[^>]*>([^<]*)</th>", table) == ["Column", "Type", "Values"]
+
+
+def test_a_printed_page_breaks_in_long_tables_not_before_them_and_has_no_empty_part():
+    page = html.page(
+        "Fit, 2026-11-28", "lead", [html.section("The whole result", html.fold("JSON", "{}", raw=True))], ""
+    )
+    printed = page.partition("@media print")[2].partition("</style>")[0]
+    assert "table:not(:has(tr:nth-child(15)))" in printed
+    assert "section:has(>h2+details.raw:last-child){display:none}" in printed
+    assert re.search(r'<section[^>]*><h2[^>]*>[^<]*</h2><details class="raw">', page)
+    assert '<h1>Fit, <span style="white-space:nowrap">2026-11-28</span></h1>' in page
+    assert "<title>Fit, 2026-11-28</title>" in page

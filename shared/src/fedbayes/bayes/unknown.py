@@ -15,6 +15,7 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import NEARLY_ALL, Schema
 
 _CERTAIN = 4.0  # deviations of the noise
+_HALF = 0.5  # of the rows: so many gaps are told, as the spelling of a common category may be another
 _SHOWN = 6  # categories that a warning lists
 
 
@@ -24,7 +25,7 @@ def missing_shares(model: NaiveBayes) -> dict[str, float]:
 
 
 def loud_warnings(model: NaiveBayes) -> list[str]:
-    """Return a warning for every column of which nearly all values were missing or not in the domain, the label included; for the top of a result."""
+    """Return a warning for every column of which nearly all values, of categories half, were missing or not in the domain, the label included."""
     warnings = []
     total = float(model.class_counts.sum())
     if total <= max(1.0, _CERTAIN * model.class_noise * math.sqrt(len(model.class_counts))):
@@ -36,6 +37,11 @@ def loud_warnings(model: NaiveBayes) -> list[str]:
         share, certain = _share(model, feature)
         if share >= NEARLY_ALL and certain:
             warnings.append(_not_understood(model.schema, name, share))
+        elif share >= _HALF and certain and model.schema[name].is_categorical:
+            warnings.append(
+                f"column {name!r}: {share:.0%} of the rows have none of the categories {_listed(model.schema, name)} and count as missing; if the "
+                "tables are not as empty, write the categories as they do: capitals count"
+            )
     return warnings
 
 
@@ -61,7 +67,9 @@ def without_values(schema: Schema, name: str, present: float, rows: float, noise
 
 def _not_understood(schema: Schema, name: str, share: float) -> str:
     expected = (
-        f"the categories {_listed(schema, name)}" if schema[name].is_categorical else "numbers, and dates are none"
+        f"the categories {_listed(schema, name)}"
+        if schema[name].is_categorical
+        else "numbers, and dates are none, nor is what has a unit or a percent sign"
     )
     return (
         f"COLUMN {name!r} WAS NOT UNDERSTOOD: {share:.0%} of the rows have no value in its domain, so the model learns nothing from it. "

@@ -43,9 +43,13 @@ background-size:2rem 100%,2rem 100%,.6rem 100%,.6rem 100%;background-attachment:
 @media print{body{font-size:10.5pt}main,header,footer{max-width:none;padding:0}details.raw{display:none}details::details-content{content-visibility:visible;
 display:block}
 summary{color:var(--ink);list-style:none;font-weight:600}.zoom span{display:none}
-figure,table,.statement,.cards{break-inside:avoid}h2,h3,caption{break-after:avoid}
+figure,tr,.statement,.cards,table:not(:has(tr:nth-child(15))){break-inside:avoid}h2,h3,caption,summary{break-after:avoid}
+section:has(>h2+details.raw:last-child){display:none}
 .scroll{overflow:visible}table{font-size:8.5pt}a{color:inherit}}
 """
+
+
+_DATE, _WHOLE = re.compile(r"\d{4}-\d\d-\d\d"), r'<span style="white-space:nowrap">\g<0></span>'
 
 
 def page(title: str, lead: str, body: Iterable[str], footer: str) -> str:
@@ -54,7 +58,7 @@ def page(title: str, lead: str, body: Iterable[str], footer: str) -> str:
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head>"
     )
-    top = f'<header><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p></header>'
+    top = f'<header><h1>{_DATE.sub(_WHOLE, escape(title))}</h1><p class="lead">{escape(lead)}</p></header>'
     return f"{head}\n<body>{top}\n<main>{''.join(body)}</main>\n<footer>{escape(footer)}</footer></body></html>\n"
 
 

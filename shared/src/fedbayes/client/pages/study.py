@@ -28,7 +28,10 @@ def columns_table(name: str, columns: Any) -> list[str]:
     if not isinstance(columns, Mapping) or not columns or not all(isinstance(e, Mapping) for e in columns.values()):
         return []
     rows = [_row(str(column), entry) for column, entry in columns.items()]
-    table = html.table(title(name), HEADING, rows)
+    used = [index for index in range(len(HEADING)) if not index or any(row[index] for row in rows)]
+    table = html.table(
+        title(name), [HEADING[index] for index in used], [[row[index] for index in used] for row in rows]
+    )
     return [table if len(rows) <= LONGEST_OPEN else html.fold(f"{title(name)} ({len(rows)})", table)]
 
 
@@ -58,11 +61,11 @@ def _row(column: str, entry: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _text(value: Any) -> str:
-    """Return a value as words: of a mapping ``F = female``, of a list its entries, an empty text in quotes."""
+    """Return a value as words: of a mapping ``F = female``, of a list its entries; a text that is empty, or has a comma in a list, in quotes."""
     if isinstance(value, Mapping):
         parts = [f"{name} = {_text(item)}" for name, item in value.items()]
     elif isinstance(value, list):
-        parts = [_text(item) for item in value]
+        parts = [f'"{item}"' if isinstance(item, str) and "," in item else _text(item) for item in value]
     elif value is None:
         return ""
     else:

@@ -60,6 +60,8 @@ def _confusion(result: Mapping[str, Any]) -> list[str]:
             html.paragraph(f"Confusion matrix, sensitivity, specificity and predictive values are {HIDDEN_CLASSES}.")
         ]
     description = "Confusion matrix: records of each class (rows) by what was predicted (columns)."
+    if np.isnan(counts).any():
+        description += " A count with a dash is hidden."
     return [
         html.picture(to_svg(confusion_matrix(counts, classes)), description, description, wide=len(classes) > 4),
         html.table("Each class against all the others", HEADERS, rows, (1, 2, 3, 4, 5, 6))
