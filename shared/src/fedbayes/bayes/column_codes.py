@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.encoding import Outside, SchemaError, blocks, canonical_text, number_of, written_as
+from fedbayes.bayes.encoding import Outside, SchemaError, blocks, canonical_text, composed, number_of, written_as
 
 MISSING = -1
 """The code of a missing value."""
@@ -237,7 +237,7 @@ def identifier_codes(values: Any) -> NDArray[np.int64]:
 
 
 def _identifier(value: object) -> str | None:
-    text = canonical_text(value) if isinstance(value, (float, np.floating)) else str(value).strip()
+    text = canonical_text(value) if isinstance(value, (float, np.floating)) else composed(str(value)).strip()
     return text if text and value is not None and type(value).__name__ not in ("NAType", "NaTType") else None
 
 

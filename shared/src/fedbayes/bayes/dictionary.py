@@ -23,7 +23,7 @@ from functools import cached_property
 from typing import Any
 
 from .dictionary_entry import IDENTIFIER, LARGEST, Cut, Entry, read_entry
-from .encoding import SchemaError, check_missing
+from .encoding import SchemaError, check_missing, composed_all
 from .formula import Formula, read_formula
 from .missing import MISSING, top_missing
 
@@ -62,18 +62,19 @@ class Dictionary:
             or not content["columns"]
         ):
             raise SchemaError("dictionary: give an object with columns: {name: {type: ...}, ...}")
-        unknown = [str(key) for key in content if key not in ("columns", MISSING, "subset", *TOLD)]
+        plain: Any = composed_all(content)
+        unknown = [str(key) for key in plain if key not in ("columns", MISSING, "subset", *TOLD)]
         if unknown:
             raise SchemaError(
                 f"dictionary: {unknown[0][:60]!r} is unknown; it has columns, missing, subset, {', '.join(TOLD)}"
             )
-        if len(content["columns"]) > LARGEST:
+        if len(plain["columns"]) > LARGEST:
             raise SchemaError(f"dictionary: give at most {LARGEST} columns")
-        columns = {str(name): read_entry(str(name), entry) for name, entry in content["columns"].items()}
-        subset = None if content.get("subset") is None else read_formula("subset", content["subset"])
+        columns = {str(name): read_entry(str(name), entry) for name, entry in plain["columns"].items()}
+        subset = None if plain.get("subset") is None else read_formula("subset", plain["subset"])
         if subset is not None and not subset.is_condition:
             raise SchemaError("subset: give a condition, like  age >= 18")
-        missing = check_missing(MISSING, content.get(MISSING, []))
+        missing = check_missing(MISSING, plain.get(MISSING, []))
         dictionary = cls(columns, missing, subset)
         dictionary._check_sources()
         return dictionary

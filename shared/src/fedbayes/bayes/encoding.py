@@ -8,7 +8,7 @@ reaches stations as ``1``, ``1.0``, ``"1"``, ``"1.0"``, ``True`` or ``" TRUE"``,
 - truth values become ``"true"`` and ``"false"`` in whatever case they are written; where the domain knows
   ``1`` and ``0`` but no truth values (or the reverse), they stand for one another;
 - dates, and times at midnight, are the date (``2020-01-31``), other times are ``2020-01-31 12:30:00``;
-- other text is stripped of surrounding blanks and otherwise kept, with its case;
+- other text is stripped of surrounding blanks and otherwise kept, with its case; letters are composed (`composed`);
 - ``None``, NaN, NaT, NA and empty text are missing.
 
 Two categories of one column with the same canonical text are refused.
@@ -19,7 +19,8 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
@@ -53,6 +54,33 @@ def nearest(unknown: str, candidates: Sequence[str]) -> str:
     return f" (did you mean '{[*whole, *near][0]}'?)" if near else ""
 
 
+def composed(text: str) -> str:
+    """Return a text with composed letters (NFC): an e with an accent is one, whether it was written as one character or as two."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def composed_all(value: Any) -> Any:
+    """Return plain JSON with composed letters in all texts and names.
+
+    Raises
+    ------
+    SchemaError
+        Naming two names of an object that are one then.
+    """
+    if isinstance(value, str):
+        return composed(value)
+    if isinstance(value, list | tuple):
+        return [composed_all(one) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    entries = {composed(name) if isinstance(name, str) else name: composed_all(one) for name, one in value.items()}
+    if len(entries) < len(value):
+        names = [composed(name) for name in value if isinstance(name, str)]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise SchemaError(f"'{repeated[:60]}' is there twice, with accents written in two ways; leave one out")
+    return entries
+
+
 def canonical_text(value: object) -> str | None:
     """Return the canonical text of one value, or None where it is missing (rules: see the module)."""
     if type(value) is str and value.isdigit() and value.isascii() and value[0] != "0":
@@ -67,7 +95,7 @@ def canonical_text(value: object) -> str | None:
         return _float_text(float(value))
     if isinstance(value, np.datetime64):
         return canonical_text(value.astype("datetime64[us]").item())
-    text = str(value).strip()
+    text = composed(str(value)).strip()
     if text.endswith("00:00:00") and _MIDNIGHT.fullmatch(text):
         return text[:10]
     if text.casefold() in ("true", "false"):

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .column_codes import distinct_values, nearest_floats
-from .encoding import SchemaError, canonical_text, check_missing, number_of, parsed_numbers, written_as
+from .encoding import SchemaError, canonical_text, check_missing, composed, number_of, parsed_numbers, written_as
 from .written import as_nullable, dates_as_text, decimals, inexact, pointed
 
 MISSING = "missing"
@@ -145,6 +144,7 @@ class Reading:
         SchemaError
             If what is declared cannot be read.
         """
+        column = composed(column)
         entry, own = _entry(self.domain, column), _entry(self.schema, column)
         declaring = entry if "categories" in entry or "bounds" in entry else own
         categories = declaring.get("categories")
@@ -203,7 +203,7 @@ def _declared(entry: Mapping[str, Any]) -> list[Any]:
 
 
 def settle(column: Any, rule: Rule, convert: bool) -> Any:
-    """Return a column of a data frame in which every missing cell is one, and dates are text as a CSV file has them.
+    """Return a column of a data frame in which every missing cell is one, letters are composed, and dates are text as a CSV file has them.
 
     Parameters
     ----------
@@ -236,15 +236,13 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
     return pandas.Series(read, column.index, name=column.name)
 
 
-def _settled(column: Any, codes: NDArray[np.int64], values: list[Any], rule: Rule, convert: bool) -> Any:
+def _settled(column: Any, codes: NDArray[np.int64], written: list[Any], rule: Rule, convert: bool) -> Any:
     """Return a column, given with its distinct values and the place of each cell among them, as `settle` does."""
     import pandas
 
-    if any(isinstance(value, date) for value in values):
-        values = dates_as_text(values)
-        column = pandas.Series(np.array([*values, None], dtype=object)[codes], column.index, name=column.name)
-    if rule.points and (points := _with_points(values, rule)) != values:
-        values = points
+    values = [composed(value) if isinstance(value, str) else value for value in dates_as_text(written)]
+    values = _with_points(values, rule) if rule.points else values
+    if any(new is not old for new, old in zip(values, written, strict=True)):
         column = pandas.Series(np.array([*values, None], dtype=object)[codes], column.index, name=column.name)
     gone = np.array([rule.is_missing(value) for value in values], dtype=np.bool_)
     numeric = _are_numbers([value for value, lost in zip(values, gone, strict=True) if not lost], rule)

@@ -25,6 +25,7 @@ from fedbayes.bayes.encoding import (
     SchemaError,
     canonical_text,
     check_missing,
+    composed,
     equal_widths,
     nearest,
     with_aliases,
@@ -283,7 +284,9 @@ class Schema:
 
     def encode(self, frame: Any, outside: Outside = "clip") -> dict[str, NDArray[Any]]:
         """Encode every column of the schema (see :meth:`Column.encode`); other columns are left alone."""
-        for column in self.columns:
-            if column.name not in frame:
-                raise SchemaError(f"column {column.name!r} is not in the table: correct the name or the file")
-        return {column.name: column.encode(frame[column.name], outside) for column in self.columns}
+        own = {composed(name): name for name in frame if isinstance(name, str)}
+        written = {name: name if name in frame else own.get(composed(name)) for name in self.names}
+        for name, there in written.items():
+            if there is None:
+                raise SchemaError(f"column {name!r} is not in the table: correct the name or the file")
+        return {column.name: column.encode(frame[written[column.name]], outside) for column in self.columns}

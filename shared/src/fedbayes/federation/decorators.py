@@ -21,6 +21,7 @@ from typing import Any
 from vantage6.algorithm.tools.util import error as log_error
 from vantage6.algorithm.tools.util import info as log_info
 
+from ..bayes.encoding import SchemaError, composed_all
 from ..dp.shares import HONEST_FRACTION
 from . import arrival, dictionaries, platform, refusing
 from .codec import decode, encode
@@ -183,6 +184,7 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
         try:
             if positional:
                 raise ArgumentError(f"{name} takes named arguments only: {', '.join(defaults)}")
+            arguments = _composed(arguments)
             bare, claims = without_seals(arguments)
             plain = _plain(arguments)
             task = Task(_package(function, mock_client), name, digest_of(plain), claims, plain)
@@ -220,6 +222,19 @@ def _join(mock_client: Any, task: Task) -> Federation:
     entry = None if run.mock else client.task.get(run.task)
     origin = platform.own_origin(run, mock_client, entry)
     return Federation(client, run, policy, origin, Memory(run, origin), task)
+
+
+def _composed(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with composed letters, as tables are read; models, whose seals are of what they hold, as they are."""
+    plain = {}
+    for name, value in arguments.items():
+        try:
+            plain[name] = value if name in MODEL_ARGUMENTS else composed_all(value)
+        except SchemaError as problem:
+            raise ArgumentError(f"{name}: {problem}") from None
+        except RecursionError:
+            raise ArgumentError("the arguments must be plain JSON") from None
+    return plain
 
 
 def _plain(arguments: dict[str, Any]) -> dict[str, Any]:

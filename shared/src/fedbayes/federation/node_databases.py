@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..bayes.encoding import is_number
+from ..bayes.encoding import composed_all, is_number
 from .errors import PolicyError
 
 ADDRESSED = ("sql", "omop")  # kinds of databases that may be at an address instead of in a file
@@ -45,7 +45,7 @@ def preprocessing() -> list[dict[str, Any]]:
     try:
         steps = json.loads(os.environ.get(f"{label}_PREPROCESSING") or "[]")
         if all(step["function"] == FILTER and _are_parameters(step["parameters"]) for step in steps):
-            return list(steps)
+            return [{**step, "parameters": composed_all(step["parameters"])} for step in steps]
     except (ValueError, TypeError, KeyError, AttributeError):
         pass
     raise PolicyError("the task's preprocessing cannot be read; leave it out")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from ..bayes.encoding import composed
 from ..dp.shares import HONEST_FRACTION
 from .errors import ArgumentError
 from .opening import Preflight
@@ -69,7 +70,9 @@ class Outset:
     def _resolve_one(self, entry: Any, argument: str) -> int:
         if isinstance(entry, int) and not isinstance(entry, bool) and entry in self.names:
             return entry
-        matches = [key for key, name in self.names.items() if name == entry]
+        matches = [
+            key for key, name in self.names.items() if isinstance(entry, str) and composed(name) == composed(entry)
+        ]
         if len(matches) != 1:
             listed = ", ".join(f"{key} ({name})" for key, name in sorted(self.names.items()))
             raise ArgumentError(

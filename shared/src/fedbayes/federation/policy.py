@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..bayes.encoding import composed, composed_all
 from ..dp.promise import budget_delta, excess
 from .errors import BudgetError, PolicyError
 from .limit_kinds import AMOUNT, COUNT, DECIMAL, FLAG, LIST, MAPPING, NAME, SEPARATOR, Kind, limit
@@ -148,7 +149,7 @@ class Policy:
 
     def allows(self, column: str) -> bool:
         """Return whether a column may be used."""
-        missing = self.allowed_columns is not None and column not in self.allowed_columns
+        missing = self.allowed_columns is not None and composed(column) not in map(composed, self.allowed_columns)
         return not (missing or self.denies(column))
 
     def denies(self, column: str) -> bool:
@@ -216,7 +217,7 @@ class Policy:
             raise PolicyError("the node's schema file cannot be read; ask the node administrator") from None
         if not isinstance(content, dict):
             raise PolicyError("the node's schema file is not an object of columns; ask the node administrator")
-        return content
+        return dict(composed_all(content))
 
     def open_ledger(self) -> Ledger | None:
         """Return the node's ledger with its budgets, or None."""

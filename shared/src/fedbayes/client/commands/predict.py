@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...bayes.encoding import identifier_text
+from ...bayes.encoding import composed, identifier_text
 from ..coverage import Gap, about_absent, domain_of, gaps
 from ..dictionaries import read_as_fitted
 from ..files import check_output, unless_stdout, write_text
@@ -44,12 +44,13 @@ def execute(
     content = read_result(result)
     model = content.get("model")
     moments = _times(times)
-    names = id_column if id_column is not None else _asked(content)
+    given = id_column if id_column is not None else _asked(content)
+    names = None if given is None else composed(given)
     identifiers = (names,) if names is not None else ()
     tell_reading(data)
     frame = read_as_fitted(data, _arguments(content).get("dictionary"), domain_of(model), identifiers)
     predictions = predict_table(model, frame, label, moments)
-    if id_column is not None and id_column not in frame.columns:
+    if id_column is not None and names not in frame.columns:
         raise UsageProblem(
             f"--id-column: the table has no column '{id_column[:60]}'; it has: {', '.join(frame.columns)}"[:400]
         )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...bayes.encoding import composed
 from ...bayes.missing import Reading, settle
 from ...bayes.written import inexact
 from ..errors import DataProblem
@@ -62,7 +63,7 @@ def read_file(
             lost = long_rows(path, written.separator, filled=True)
             return settled(_texts(path, names, written.separator, lost), reading, convert=True)
         if path.stat().st_size > LARGE_BYTES and names:
-            return read_large_csv(path, names, reading, dialect=written)
+            return named(read_large_csv(path, names, reading, dialect=written))
         frame = _csv(path, names, reading, written.separator)
         frame = frame if columns is None else frame[names]
     elif kind == "excel":
@@ -73,7 +74,7 @@ def read_file(
         check_digits(frame, reading)
         frame = as_stored(frame)
     else:
-        return parquet.read(path, reading, columns)
+        return named(parquet.read(path, reading, columns))
     return settled(frame, reading, convert=True)
 
 
@@ -127,9 +128,15 @@ def settled(frame: Any, reading: Reading, convert: bool = False) -> Any:
         if (new := settle(old, rule, convert)) is not old
     }
     if not changed:
-        return frame
+        return named(frame)
     import pandas
 
     whole = pandas.concat([changed.get(position, old) for position, old in enumerate(columns)], axis=1)
     whole.columns = frame.columns
-    return whole
+    return named(whole)
+
+
+def named(frame: Any) -> Any:
+    """Return a data frame whose columns have names with composed letters."""
+    names = [composed(name) if isinstance(name, str) else name for name in frame.columns]
+    return frame if names == list(frame.columns) else frame.set_axis(names, axis=1)

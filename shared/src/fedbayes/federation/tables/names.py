@@ -5,11 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from ...bayes.encoding import composed
 from ..errors import DataProblem
 
 
 def check_distinct(names: Sequence[str]) -> None:
     """Raise `DataProblem` naming a column of which the table has two: pandas renames the second one, and no limit of the node names that."""
+    names = [composed(name) for name in names]
     repeated = next((name for index, name in enumerate(names) if name and name in names[:index]), None)
     if repeated is not None:
         raise DataProblem(

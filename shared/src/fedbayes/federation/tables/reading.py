@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...bayes.dictionary import Dictionary
 from ...bayes.dictionary_entry import Cut
-from ...bayes.encoding import canonical_text
+from ...bayes.encoding import canonical_text, composed
 from ...bayes.missing import Reading
 from ...bayes.recoding import applied, named_values
 from .. import node_databases
@@ -84,9 +84,12 @@ class Source:
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of all columns."""
-        if self._small is not None:
-            return list(self._small.cells)
+        """Names of all columns, with composed letters."""
+        return list(map(composed, self._written if self._small is None else self._small.cells))
+
+    @cached_property
+    def _written(self) -> list[str]:
+        """Names of all columns as the table writes them."""
         path = self._plain("csv")
         if self._plain("parquet") is not None:
             with ReadingErrors():
@@ -131,7 +134,7 @@ class Source:
             or (self._plain("csv") is None and self._plain("parquet") is None and self._database is None)
         ):
             return None
-        chosen = [name for name in self.names if name in set(columns)]
+        chosen = [name for name in self._written if composed(name) in set(columns)]
         return chosen if len(set(chosen)) == len(chosen) else None
 
     def applied(
@@ -187,7 +190,9 @@ class Source:
     ) -> tuple[Iterator[Any], int] | None:
         """Return columns of a large parquet file in parts (`parquet.parts`), and the number of rows; None where all are to be read at once."""
         path = self._plain("parquet")
-        if path is None or self._dictionary is not None or len(set(self.names)) < len(self.names):
+        if path is None or self._dictionary is not None or self._written != self.names:
+            return None
+        if len(set(self.names)) < len(self.names):
             return None
         if not set(columns) <= set(self.names):
             return None

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bayes.column_codes import nearest_floats
+from ...bayes.encoding import composed
 from ...bayes.missing import TRUTH, USUAL, Reading, Rule
 from .dialect import Dialect, lines
 
@@ -28,7 +29,7 @@ _NUMBER = re.compile(r" *[+-]?(?=[0-9.]{1,15} *$)([0-9]+\.?[0-9]*|\.[0-9]+) *")
 
 @dataclass(frozen=True)
 class SmallTable:
-    """The cells of a small CSV file as they are written: `cells` by column, each of `rows` texts."""
+    """The cells of a small CSV file as they are written, with composed letters: `cells` by column, each of `rows` texts."""
 
     cells: dict[str, tuple[str, ...]]
     rows: int
@@ -73,7 +74,8 @@ def read_small_csv(path: Path, dialect: Dialect | None = None, apart: bool = Fal
         return None
     try:
         with path.open(newline="", encoding="utf-8-sig", errors="replace" if apart else "strict") as file:
-            rows = [row for row in csv.reader(file, strict=True, delimiter=(dialect or Dialect()).separator) if row]
+            written, separator = map(composed, file), (dialect or Dialect()).separator
+            rows = [row for row in csv.reader(written, strict=True, delimiter=separator) if row]
     except (csv.Error, UnicodeDecodeError):
         return None
     header = rows[0] if rows else []
