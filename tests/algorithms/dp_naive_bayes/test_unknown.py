@@ -60,14 +60,24 @@ def test_a_column_in_other_codes_is_the_first_warning(federations, method):
     assert shares["stage"] < 0.1
 
 
-@pytest.mark.parametrize("noise", [{"epsilon": 3.0}, {"noise": "none"}], ids=["noise", "exact"])
-def test_a_common_category_in_capitals_is_warned_of(noise):
+WAYS = [
+    ("dp_naive_bayes", {"epsilon": 3.0}),
+    ("dp_naive_bayes", {"noise": "none"}),
+    ("smooth_naive_bayes", {"epsilon": 20.0}),
+    ("secure_naive_bayes", {"epsilon": 3.0}),
+    ("discriminative_naive_bayes", {"epsilon": 8.0}),
+    ("discriminative_naive_bayes", {"tables": "dp", "epsilon": 8.0}),
+]
+
+
+@pytest.mark.parametrize(("method", "noise"), WAYS)
+def test_a_common_category_in_capitals_is_warned_of(method, noise):
     frames = {name: make(400, number) for number, name in enumerate("abc")}
     for frame in frames.values():
         frame["rare"] = np.where(np.arange(len(frame)) % 10 < 6, "Yes", "no")
     domain = {**DOMAIN, "rare": {"categories": ["yes", "no"]}}
     with OneProcess(frames) as running:
-        result = running.run("dp_naive_bayes", "fit", {"label": "class", "domain": domain, **noise})
+        result = running.run(method, "fit", {"label": "class", "domain": domain, **noise})
     told = [text for text in result["warnings"] if "capitals count" in text]
     assert len(told) == 1
     assert told[0].startswith("column 'rare'")

@@ -38,15 +38,12 @@ def loud_warnings(model: NaiveBayes) -> list[str]:
         if share >= NEARLY_ALL and certain:
             warnings.append(_not_understood(model.schema, name, share))
         elif share >= _HALF and certain and model.schema[name].is_categorical:
-            warnings.append(
-                f"column {name!r}: {share:.0%} of the rows have none of the categories {_listed(model.schema, name)} and count as missing; if the "
-                "tables are not as empty, write the categories as they do: capitals count"
-            )
+            warnings.append(_half_understood(model.schema, name, share))
     return warnings
 
 
 def without_values(schema: Schema, name: str, present: float, rows: float, noise: float) -> list[str]:
-    """Return a warning if nearly no row has a value of a feature, for models that count no missing values.
+    """Return a warning if nearly no row, of categories half, has a value of a feature, for models that count no missing values.
 
     Parameters
     ----------
@@ -60,9 +57,12 @@ def without_values(schema: Schema, name: str, present: float, rows: float, noise
         Deviation of the difference of the two; 0 if they are exact.
     """
     missing = rows - present
-    if rows <= _CERTAIN * noise or missing <= max(_CERTAIN * noise, NEARLY_ALL * rows):
+    if rows <= _CERTAIN * noise or missing <= _CERTAIN * noise:
         return []
-    return [_not_understood(schema, name, min(missing / rows, 1.0))]
+    share = min(missing / rows, 1.0)
+    if share > NEARLY_ALL:
+        return [_not_understood(schema, name, share)]
+    return [_half_understood(schema, name, share)] if share >= _HALF and schema[name].is_categorical else []
 
 
 def _not_understood(schema: Schema, name: str, share: float) -> str:
@@ -74,6 +74,13 @@ def _not_understood(schema: Schema, name: str, share: float) -> str:
     return (
         f"COLUMN {name!r} WAS NOT UNDERSTOOD: {share:.0%} of the rows have no value in its domain, so the model learns nothing from it. "
         f"The domain expects {expected}; write it as the tables do, or leave the column out"
+    )
+
+
+def _half_understood(schema: Schema, name: str, share: float) -> str:
+    return (
+        f"column {name!r}: {share:.0%} of the rows have none of the categories {_listed(schema, name)} and count as missing; if the tables are not as "
+        "empty, write the categories as they do: capitals count"
     )
 
 
