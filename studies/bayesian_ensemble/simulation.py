@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.frames import with_columns
 from fedbayes.bayes.variable import Variable
 from fedbayes.federation.vertical.coding import resolve
 from v6_bayesian_ensemble.ensemble import Ensemble, Member
@@ -77,7 +78,7 @@ def hybrid(
         if label in frame:
             (member,) = horizontal([frame], label, learning, domain, bins)
         else:
-            whole = frame.assign(**{label: known.reindex(frame.index)})
+            whole = with_columns(frame, {label: known.reindex(frame.index)})
             (member,) = vertical(whole, label, [list(frame)], learning, bins, united=True)
         members.append(replace(member, name=str(at), stations={at: member.columns}))
     return tuple(members)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import SchemaError, canonical_text
+from ..bayes.frames import with_columns
 from .commands.exits import UsageProblem
 from .files import read_json, read_text
 from .tables import read_table
@@ -98,7 +99,7 @@ def _applied(frame: Any, study: Dictionary | None) -> Any:
         return frame
     there = [name for name, entry in study.columns.items() if set(entry.sources) <= set(frame.columns)]
     made, _ = applied(frame, there, Dictionary(study.columns, study.missing), len(frame))
-    return frame.assign(**made)
+    return with_columns(frame, made)
 
 
 def dictionary_text(content: Mapping[str, Any], notes: Mapping[str, str] | None = None, head: str = "") -> str:

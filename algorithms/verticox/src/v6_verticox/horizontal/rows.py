@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.frames import with_columns
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem, ThresholdError
@@ -132,7 +133,7 @@ def with_expressions(question: Question, frame: Any) -> Any:
             with schema_errors(DataProblem):
                 values = factor.formula.values({name: frame[name] for name in factor.columns}, len(frame))
             made[factor.name] = np.where(np.isfinite(values), values, np.nan)
-    return frame.assign(**made)
+    return with_columns(frame, made)
 
 
 def design_of(question: Question, values: dict[str, npt.NDArray[Any]], records: int, minimum_count: int) -> Vector:

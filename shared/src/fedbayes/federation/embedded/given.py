@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from ...bayes.frames import with_columns
 from .. import inherited, signatures
 from ..errors import ArgumentError
 
@@ -85,7 +86,7 @@ def with_texts(party: str, frame: Any) -> Any:
             raise ArgumentError(
                 f"the frame of party '{party}' has lists or mappings in column '{name[:60]}'; give one value a cell, or leave the column out"
             ) from None
-    return frame.assign(**changed) if changed else frame
+    return with_columns(frame, changed) if changed else frame
 
 
 def check_policies(policies: Any) -> None:

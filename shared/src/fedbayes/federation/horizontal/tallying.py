@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes import metrics
+from fedbayes.bayes.frames import with_columns
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.bayes.tallies import SCORE_BINS, Tallies, joint_table, scored_classes, tallies_of_joint, tally
 
@@ -212,7 +213,7 @@ def tally_station(
         used[kept] = True
         used &= truth >= 0
         numeric = {name: encoded[name] for name in schema.names if not schema[name].is_categorical}
-        logs = model.predict_log_proba(frame.assign(**numeric)[used])
+        logs = model.predict_log_proba(with_columns(frame, numeric)[used])
     queries = form.queries(truth[used].astype(np.int64), metrics.bounded_logs(logs, classes))
     return answer(station, release(station, queries, request.noise, "evaluation"), request.noise)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...bayes.frames import with_columns
 from ...mpc import alignment, factors
 from ..choosing import check_weights
 from ..errors import ArgumentError, MessageError, PolicyError, ThresholdError
@@ -91,7 +92,7 @@ class Encoder:
         wanted_here = [*keys, *(c for c in self.columns if c not in made)]
         self._frame = station.data(columns=wanted_here, domain=setup.domain, identifiers=keys)
         for name in made:
-            self._frame = self._frame.assign(**{name: self._folds(name)})
+            self._frame = with_columns(self._frame, {name: self._folds(name)})
         self._states: dict[str, tuple[ColumnStates, Codes]] = {}
 
     @property

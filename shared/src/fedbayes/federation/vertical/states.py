@@ -13,7 +13,7 @@ from ...bayes.discretise import Bins, equal_width
 from ...bayes.encoding import SchemaError, canonical_text, is_number, nearest
 from ...bayes.missing import without_top
 from ...bayes.schema import Column
-from ...bayes.variable import Variable
+from ...bayes.variable import MISSING_STATE, Variable
 from .. import arguments
 from ..errors import ArgumentError, PolicyError
 
@@ -61,10 +61,21 @@ class ColumnStates:
         return bool(self.labels) and self.labels[-1] is None
 
     def variable(self) -> Variable:
-        """Return the column as a node of a network: its states as texts, "missing" apart."""
+        """Return the column as a node of a network: its states as texts, "missing" apart.
+
+        Raises
+        ------
+        ArgumentError
+            If a category is called as networks call "missing".
+        """
         values = (label for label in self.labels if label is not None)
-        texts = (label if isinstance(label, str) else str(canonical_text(label)) for label in values)
-        return Variable(self.name, tuple(texts), self.has_missing, self.cuts)
+        texts = tuple(label if isinstance(label, str) else str(canonical_text(label)) for label in values)
+        if MISSING_STATE in texts:
+            raise ArgumentError(
+                f"column '{self.name[:60]}' has a category '{MISSING_STATE}', which is what a network calls a missing value; "
+                "name it among the codes for missing values of the dictionary, or recode it there"
+            )
+        return Variable(self.name, texts, self.has_missing, self.cuts)
 
     def to_json(self) -> dict[str, Any]:
         """Return the description that travels from the owner to central."""
