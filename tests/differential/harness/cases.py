@@ -172,7 +172,10 @@ def csv_text(columns: dict[str, list[str | None]] | None) -> str | None:
     only = len(columns) == 1 and bool({";", "\t"} & set(next(iter(columns))))
     csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL if only else csv.QUOTE_MINIMAL).writerow(columns)
     for row in zip(*columns.values(), strict=True):
-        writer.writerow(["" if cell is None else cell for cell in row])
+        if any("\r" in cell for cell in row if cell is not None):  # Python 3.10 to 3.12 leave it without quotes
+            stream.write(",".join("" if cell is None else '"' + cell.replace('"', '""') + '"' for cell in row) + "\n")
+        else:
+            writer.writerow(["" if cell is None else cell for cell in row])
     return stream.getvalue()
 
 
@@ -188,7 +191,14 @@ def typed_excel(columns: dict[str, list[str | None]] | None) -> bytes | None:
 
 def _for_sheet(cells: list[str | None]) -> list[Any]:
     typed, _ = _typed(cells)
-    return list(cells) if any(isinstance(cell, int) and abs(cell) >= 10**15 for cell in typed) else typed
+    return list(cells) if any(map(_is_lost_in_a_sheet, typed)) else typed
+
+
+def _is_lost_in_a_sheet(cell: Any) -> bool:
+    """Whether a sheet, which keeps sixteen digits of a number, would keep another one."""
+    if isinstance(cell, float):
+        return abs(cell) >= 2**53 or float(f"{cell:.16g}") != cell
+    return isinstance(cell, int) and abs(cell) >= 10**15
 
 
 def _sheet(columns: dict[str, list[Any]]) -> bytes:
@@ -233,7 +243,11 @@ def _typed(cells: list[str | None]) -> tuple[list[Any], Any]:
     present = [cell for cell in cells if cell is not None]
     if present and all(re.fullmatch(r"-?(0|[1-9]\d{0,17})", cell) for cell in present):
         return [None if cell is None else int(cell) for cell in cells], pa.int64()
-    if present and all(PLAIN.fullmatch(cell) and math.isfinite(float(cell)) for cell in present):
+    if (
+        present
+        and all(PLAIN.fullmatch(cell) and math.isfinite(float(cell)) for cell in present)
+        and not any(map(_has_more_digits, present))
+    ):
         kind = pa.float32() if all(_is_single(float(cell)) for cell in present) else pa.float64()
         return [None if cell is None else float(cell) for cell in cells], kind
     if present and set(present) <= {"true", "false"}:
@@ -242,6 +256,11 @@ def _typed(cells: list[str | None]) -> tuple[list[Any], Any]:
         return [None if cell is None else date.fromisoformat(cell) for cell in cells], pa.date32()
     kinds = [pa.string(), pa.dictionary(pa.int8(), pa.string()), pa.binary()]
     return list(cells), kinds[len(cells) % 3 if len(set(cells)) < 100 else 0]
+
+
+def _has_more_digits(cell: str) -> bool:
+    """Whether double precision does not keep a whole number."""
+    return bool(re.fullmatch(r"-?\d+", cell)) and int(float(cell)) != int(cell)
 
 
 def _is_single(number: float) -> bool:

@@ -10,7 +10,7 @@ import pandas as pd
 from hypothesis import strategies as st
 from scipy import stats
 
-from . import cox, cox_formula
+from . import cox, cox_formula, wild
 from .cases import Case, Difference, Outcome, close, judge, same
 from .cox_names import ALGORITHM, CLUSTER, ENTRY, EVENT, STRATA, TIME, WEIGHTS
 from .cox_private_columns import check_private_columns, with_noise
@@ -62,9 +62,10 @@ def survival(
     observed = np.minimum(times, censored)
     digits = draw(st.sampled_from([6, 6, 1, 0]))
     cells = [repr(round(float(value), digits)) if digits else str(int(value)) for value in observed]
+    cells, event = wild.outcome(draw, cells, event, random)
     people["columns"][TIME], people["columns"][EVENT] = cells, [str(int(flag)) for flag in event]
     people["columns"][STRATA] = [["north", "south"][int(place)] for place in random.integers(0, 2, rows)]
-    people["columns"][WEIGHTS] = [str(value) for value in random.choice([0.5, 1.0, 2.5], rows)]
+    people["columns"][WEIGHTS] = [str(value) for value in random.choice(wild.weights(draw, [0.5, 1.0, 2.5]), rows)]
     early = np.array([float(cell) for cell in cells]) * random.choice([0.0, 0.0, 0.3, 0.8], rows) - 0.01
     people["columns"][ENTRY] = [repr(round(float(value), 4)) for value in early]
     families = draw(st.sampled_from([2, 12, 30, 400]))
@@ -250,6 +251,8 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
     widths = [1 if is_numeric(own) else len({cell.strip() for cell in own}) - 1 for own in cells.values()]
     if len(whole) < 5 * sum(widths):
         may.append(("ThresholdError", "too few records for so many columns"))
+    if len({float(cell) for cell in stations[owner_of(case, TIME) or ""][TIME]}) == 1:
+        refuse.append(("DataProblem", "one time only"))
     events = [record for record in records if record[EVENT] == "1"]
     if not events:
         refuse.append(("DataProblem", "no event"))

@@ -31,13 +31,15 @@ def with_noise(draw: Any, people: dict[str, Any], arguments: dict[str, Any], fea
 
 
 def refusals(case: Case) -> Refusals:
-    """Return why such a fit must be refused: who takes part, never a value."""
+    """Return why such a fit must be refused: who takes part, or no record in common; never a value."""
     arguments, helper = case.arguments, case.arguments.get("helper")
     refuse: Refusals = []
     if helper == case.central or (helper is None and not [one for one in case.helpers() if one != case.central]):
         refuse += [("PlacementError", "nobody can be the helper"), ("ArgumentError", "nobody is without data")]
     if len({owner_of(case, name) for name in [*arguments["features"], TIME]}) < 2:
         refuse.append(("PlacementError", "all columns are at one station"))
+    if not refuse and not not_aligned(case) and not joined(case.stations(), case.id_column):
+        refuse.append(("DataProblem", "no record in common"))
     if any(len(arguments["domain"][name].get("categories", "ab")) < 2 for name in arguments["features"]):
         refuse.append(("ArgumentError", "a feature of one category"))
     return refuse + not_aligned(case)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fedbayes.bayes.encoding import canonical_text
 
-from . import cox
+from . import cox, wild
 from .cases import Case, Difference, Outcome, judge, same
 from .cox_names import ALGORITHM, CLUSTER, ENTRY, EVENT, STRATA, TIME, WEIGHTS
 from .cox_private import PERSON, check_private, with_noise
@@ -38,8 +38,9 @@ def rows_cases(draw: Any) -> Case:
         risk += draw(st.sampled_from([0.0, 0.3, 1.0])) * (ranks - ranks.mean()) / (ranks.std() or 1.0)
     times = random.exponential(np.exp(-risk)) * 10
     censored = random.exponential(draw(st.sampled_from([20.0, 50.0, 1e6])), people["people"])
-    people["columns"][TIME] = [repr(round(float(value), 3)) for value in np.minimum(times, censored)]
-    people["columns"][EVENT] = [str(int(flag)) for flag in times <= censored]
+    cells = [repr(round(float(value), 3)) for value in np.minimum(times, censored)]
+    cells, event = wild.outcome(draw, cells, times <= censored, random, far=False)
+    people["columns"][TIME], people["columns"][EVENT] = cells, [str(int(flag)) for flag in event]
     more = cases(draw, people, np.minimum(times, censored), random)
     noisy = draw(st.integers(0, 3)) == 3
     if noisy:
@@ -75,7 +76,7 @@ def rows_cases(draw: Any) -> Case:
 def cases(draw: Any, people: dict[str, Any], observed: Any, random: Any) -> dict[str, Any]:
     """Draw columns of weights, times of entry, strata and clusters beside the others; return the arguments that name them."""
     rows, columns = people["people"], people["columns"]
-    columns[WEIGHTS] = [str(value) for value in random.choice([0.5, 1.0, 3.0], rows)]
+    columns[WEIGHTS] = [str(value) for value in random.choice(wild.weights(draw, [0.5, 1.0, 3.0]), rows)]
     columns[ENTRY] = [repr(round(float(value), 4)) for value in observed * random.choice([0.0, 0.2, 0.9], rows) - 0.01]
     columns[STRATA] = [["north", "south"][int(place)] for place in random.integers(0, 2, rows)]
     columns[CLUSTER] = [str(place) for place in random.integers(0, draw(st.sampled_from([2, 30])), rows)]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from . import wild
 from .cases import PERSON, Case, Difference, Outcome, judge, same
 from .records import Refusals, number
 from .rows import HUGE_EPSILON, classified, code, edges_of, who
@@ -60,7 +61,7 @@ def _entry(draw: Any, people: dict[str, Any], name: str) -> dict[str, Any]:
     cells = [cell for cell in people["columns"][name] if cell is not None]
     if people["kinds"][name] == "number":
         values = [float(cell) for cell in cells] or [0.0, 1.0]
-        width = max(values) - min(values) or 1.0
+        width = max(max(values) - min(values) or 1.0, wild.NARROWEST * max(map(abs, values)))
         return {"bounds": [min(values) - 0.5 * width, max(values) - draw(st.sampled_from([-0.1, 0.3])) * width]}
     listed = people["states"][name] or sorted(set(cells)) or ["a"]
     return {"categories": listed[draw(st.integers(0, 1)) if len(listed) > 1 else 0 :]}
@@ -143,7 +144,7 @@ def _compare(name: str, told: dict[str, Any], cells: list[Any], entry: dict[str,
 
 def _margin(edges: Any) -> float:
     """Return how far edges may be from where they should be: they are told with 15 digits."""
-    return float(UNDERSTOOD * (edges[-1] - edges[0]) + 1e-15 * np.abs(edges).max())
+    return float(UNDERSTOOD * (edges[-1] - edges[0]) + 6e-15 * np.abs(edges).max())
 
 
 def _check_edges(name: str, edges: Any, all_edges: Any, minimum: int) -> None:

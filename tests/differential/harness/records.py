@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -14,6 +15,7 @@ from .cases import POSITION, Case, Difference, close
 from .tables import joined
 
 Refusals = list[tuple[str, str]]
+WHOLE = re.compile(r"-?[0-9]+")
 
 
 def roles(case: Case, id_column: str, union: bool = False) -> Refusals:
@@ -107,6 +109,8 @@ def equal(left: Any, right: Any) -> bool:
     one, other = number(left), number(right)
     if {left.lower(), right.lower()} & {"true", "false"}:
         return False
+    if WHOLE.fullmatch(left) and WHOLE.fullmatch(right):  # a float would round them
+        return int(left) == int(right)
     return one is not None and one == other
 
 
@@ -114,7 +118,7 @@ def place_of(cell: str | None, labels: Sequence[Any], cuts: Sequence[float] | No
     """Return the state of a cell, None where no state is its."""
     if cell is not None and cuts is not None:
         value = number(cell)
-        return None if value is None else sum(cut <= value + 1e-12 * abs(value) for cut in cuts)
+        return None if value is None else sum(cut <= value for cut in cuts)
     found = [place for place, label in enumerate(labels) if equal(label, cell)]
     return found[0] if found else None
 

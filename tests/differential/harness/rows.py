@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from . import wild
 from .cases import Case, Difference, close, same
 from .records import Refusals, equal, number
 from .tables import horizontal, population, stacked
@@ -69,7 +70,7 @@ def domains(draw: Any, people: dict[str, Any], outside: bool) -> dict[str, Any]:
 @st.composite
 def _bounds(draw: Any, values: list[float], outside: bool) -> list[float]:
     low, high = min(values, default=0.0), max(values, default=1.0)
-    width = high - low or 1.0
+    width = max(high - low or 1.0, wild.NARROWEST * max(abs(low), abs(high)))
     if outside and draw(st.integers(0, 4)) == 4:
         return [low + 0.2 * width, high + 0.3 * width]
     return [low - 0.1 * width, high + draw(st.sampled_from([0.1, 3.0])) * width]
@@ -132,9 +133,11 @@ def lies_outside(case_tables: dict[str, Any], domain: dict[str, Any], names: Seq
 
 
 def edges_of(bounds: Sequence[float], bins: Any) -> Any:
-    """Return bin edges: equal widths, equal widths of the logarithm of the distance from the low bound, or the inner ones given."""
+    """Return bin edges: equal widths in fifteen digits where these tell them apart, equal steps of the logarithm, or the inner ones given."""
     if isinstance(bins, int):
-        return np.linspace(bounds[0], bounds[1], bins + 1)
+        edges = np.linspace(bounds[0], bounds[1], bins + 1)
+        short = np.array([edges[0], *(float(f"{edge:.15g}") for edge in edges[1:-1]), edges[-1]])
+        return short if (np.diff(short) > 0).all() else edges
     if isinstance(bins, dict):
         unit = bins.get("unit", 1.0)
         return bounds[0] + unit * (np.geomspace(1.0, 1.0 + (bounds[1] - bounds[0]) / unit, bins["log"] + 1) - 1.0)

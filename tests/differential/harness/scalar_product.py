@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from .cases import Case, Difference, Outcome, close, judge, same
 from .records import (
+    WHOLE,
     Refusals,
     check_states,
     expected_cuts,
@@ -61,7 +62,7 @@ def _case(function: str, place: dict[str, Any], arguments: dict[str, Any], **fac
 
 @st.composite
 def _condition(draw: Any, column: str, cells: list[Any], kind: str) -> dict[str, Any]:
-    present = sorted({cell for cell in cells if cell is not None}) or ["a"]
+    present = sorted({cell for cell in cells if cell is not None}) or ["0"]
     if kind == "number":
         operator = draw(st.sampled_from(["<", "<=", ">", ">=", "between", "missing", "=="]))
         values = sorted(float(cell) for cell in present)
@@ -268,7 +269,7 @@ def _pooled_states(case: Case, column: str) -> list[Any]:
     if "categories" in entry and is_private(case):
         known = entry["categories"]
         return [None if place_of(cell, known, None) is None else place_of(cell, known, None) for cell in cells]
-    few = len({value for value in values if value is not None}) <= 10
+    few = len({_meaning(cell) for cell in cells if cell is not None}) <= 10
     if "categories" in entry or (not entry and not named and (few or not is_numeric(cells) or _truth(cells))):
         return [None if cell is None else _meaning(cell) for cell in cells]
     bounds = entry.get("bounds")
@@ -283,7 +284,7 @@ def _truth(cells: list[Any]) -> bool:
 
 
 def _meaning(cell: str) -> Any:
-    seen = number(cell)
+    seen = int(cell) if WHOLE.fullmatch(cell) else number(cell)
     return cell if seen is None or cell in ("true", "false") or not math.isfinite(seen) else seen
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from . import wild
 from .cases import Case
 from .records import Refusals, expected_cuts, is_numeric, number, owner_of, place_of
 
@@ -37,14 +38,15 @@ def drawn_states(draw: Any, people: dict[str, Any], names: list[str]) -> dict[st
     for name in names:
         if people["kinds"][name] == "category":
             states = people["states"][name] or sorted({cell for cell in people["columns"][name] if cell})
-            bites = {"None", "NA", "NULL", "n/a", "nan", "inf"} & set(states)
+            bites = {"None", "NA", "NULL", "n/a", "nan", "NaN", "inf", "Infinity"} & set(states)
             if bites or draw(st.booleans()):
                 domain[name] = {"categories": draw(st.permutations(states))}
             continue
         values = [float(cell) for cell in people["columns"][name] if cell is not None] or [0.0]
         if draw(st.booleans()):
             low, high = min(values), max(values)
-            domain[name] = {"bounds": [low - 1, high + 1]}
+            margin = max(1.0, wild.NARROWEST * max(abs(low), abs(high)))
+            domain[name] = {"bounds": [low - margin, high + margin]}
         elif bins == "dict":
             cuts = sorted({float(np.quantile(values, share)) for share in (0.3, 0.7)})
             chosen[name] = draw(st.sampled_from([cuts, 2, "quantile", "published"]))

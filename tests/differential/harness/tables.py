@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from . import wild
+
 NAMES = ["x", "age", "Größe", "a,b", 'say "x"', "two words", "None", "1", "true", "x" * 150, "a=b", "NA", "ſ", "Ωmega"]
 NAMES += [
     "index",
@@ -56,12 +58,15 @@ STATES = [
     ["0x10", "0b1", "1j"],
     ["10:30", "1 000", "1,5"],
 ]
+NAMES = wild.more(NAMES, wild.NAMES)
 TAME = STATES[:5]
+STATES = wild.more(STATES, wild.STATES)
 if os.environ.get("TAME"):  # to look for what remains while the reading of files is known to be wrong
     STATES = TAME
-IDENTIFIERS = ["number", "zeros", "text", "spaces", "unicode", "long", "decimal"]
+IDENTIFIERS = wild.more(["number", "zeros", "text", "spaces", "unicode", "long", "decimal"], wild.IDENTIFIERS)
 NUMBERS = ["normal", "whole", "few", "constant", "huge", "tiny", "binary", "negative", "skewed"]
 NUMBERS += ["1e12", "1e-12", "digits", "shifted", "padded"]
+NUMBERS = wild.more(NUMBERS, wild.NUMBERS)
 
 
 def identifiers(kind: str, people: int) -> list[str]:
@@ -74,12 +79,15 @@ def identifiers(kind: str, people: int) -> list[str]:
         "unicode": lambda i: f"Ärztin-{i}-日本",
         "long": lambda i: str(10**17 + i),
         "decimal": lambda i: f"{i}.5",
+        **wild.IDENTIFIERS,
     }[kind]
     return [made(i) for i in range(people)]
 
 
 def numbers(kind: str, people: int, random: np.random.Generator) -> list[str]:
     """Return a numeric column as text."""
+    if kind in wild.NUMBERS:
+        return wild.texts(kind, people, random)
     values: Any = {
         "normal": lambda: np.round(random.normal(50, 12, people), 2),
         "whole": lambda: random.integers(18, 90, people),
@@ -124,6 +132,7 @@ def population(
     tame: bool = False,
 ) -> dict[str, Any]:
     """Draw people: ``{"people", "columns": {name: cells}, "kinds": {name: kind}, "states": {name: states}}``."""
+    people, most, gaps = wild.sizes(draw, people, fewest, most, gaps)
     count = draw(st.integers(*people))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     names = draw(st.lists(st.sampled_from(NAMES), min_size=fewest, max_size=most, unique=True))
@@ -142,6 +151,8 @@ def population(
             columns[name] = list(columns[same[0]])
             found["states"][name] = found["states"].get(same[0])
             found["kinds"][name] = kind
+            if kind == "number":
+                columns[name] = wild.nearly(draw, columns[name], random)
             continue
         columns[name] = with_gaps(cells, draw(st.sampled_from(gaps)), random)
         found["kinds"][name] = kind
@@ -163,7 +174,7 @@ def limits(draw: Any, **fixed: Any) -> dict[str, Any]:
     return drawn | fixed
 
 
-STATION_NAMES = ["a", "St. Mary's", "Köln", "b,c", "1x", "d", "e", "f g"]
+STATION_NAMES = wild.more(["a", "St. Mary's", "Köln", "b,c", "1x", "d", "e", "f g"], wild.STATION_NAMES)
 
 
 @st.composite
@@ -184,13 +195,13 @@ def vertical(
     dict
         ``{"organizations", "central", "id_column", "homes": {column: station}}``
     """
-    count = draw(st.integers(*stations))
+    count = draw(st.integers(*wild.stations(draw, stations)))
     people = population["people"]
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     kind = draw(st.sampled_from(IDENTIFIERS))
-    texts = identifiers(kind, people + 40)
+    texts = identifiers(kind, people + 5 * wild.MOST_STATIONS)
     id_name = id_name or draw(st.sampled_from(["id", "Patient Nr.", "ID;x"]))
-    lost = draw(st.sampled_from([0.0, 0.0, 0.1])) if misfits else 0.0
+    lost = draw(st.sampled_from(wild.more([0.0, 0.0, 0.1], [0.9]))) if misfits else 0.0
     strangers = draw(st.sampled_from([0, 0, 5])) if misfits else 0
     places = {name: draw(st.integers(0, count - 1)) for name in population["columns"]} | (homes or {})
     policy = draw(limits(**(fixed or {})))
@@ -226,13 +237,13 @@ def horizontal(
     sort_by: str | None = None,
 ) -> dict[str, Any]:
     """Spread rows over stations, unevenly; some stations have one row or none, or lack a class."""
-    count = draw(st.integers(*stations))
+    count = draw(st.integers(*wild.stations(draw, stations)))
     people = population["people"]
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     rows = [int(row) for row in random.permutation(people)]
     if sort_by is not None and draw(st.booleans()):
         rows.sort(key=lambda row: str(population["columns"][sort_by][row]))
-    sizes = random.dirichlet(np.full(count, draw(st.sampled_from([0.3, 2.0, 50.0]))))
+    sizes = random.dirichlet(np.full(count, draw(st.sampled_from(wild.more([0.3, 2.0, 50.0], [0.05])))))
     ends = [0, *(int(end) for end in np.round(np.cumsum(sizes) * people))]
     policy = draw(limits(**(fixed or {})))
     entries: list[dict[str, Any]] = []
