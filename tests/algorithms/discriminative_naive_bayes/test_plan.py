@@ -60,6 +60,20 @@ def test_more_bins_are_taken_where_rows_stand_far_out_of_the_noise(epsilon, rows
 
 
 @pytest.mark.parametrize(
+    "bounds", [[1.6e18, 1.7e18], [-1.6e18, 0.0], [2e9, 3e9], [0.0, 1e20], [2.0**60, 2.0**60 + 2.0**21]]
+)
+@pytest.mark.parametrize("rows", [None, 10**7])
+def test_a_wide_range_far_from_zero_has_bins_that_floats_tell_apart(bounds, rows):
+    """As of moments in nanoseconds: on a scale of ones from such a low bound edges would be the same number."""
+    columns = Columns("y", ["x"], {"x": {"bounds": bounds}, "y": {"categories": ["a", "b"]}})
+    bins = usual_bins(columns, 1.0, 1e-6, rows)
+    edges = columns.schema["x"].edges(bins["x"])
+    assert (np.diff(edges) > 0).all()
+    assert len(edges) - 1 >= FEW_BINS
+    assert isinstance(bins["x"], int) == (abs(bounds[0]) > 1e13)
+
+
+@pytest.mark.parametrize(
     ("features", "classes", "rows", "number"),
     [(12, 2, 10**7, MANY_BINS), (40, 2, 10**7, FEW_BINS), (64, 10, None, FEWEST_BINS), (64, 10, 10**7, FEWEST_BINS)],
 )

@@ -30,6 +30,8 @@ FAR_OUT = 5_000.0
 """Rows times mu (what the budget allows, see `fedbayes.dp.gaussian`) from which on more bins pay."""
 WIDE = 1_000.0
 """Range of a column's bounds from which on values are taken to be mostly small and seldom large, as amounts are: bins are logarithmic."""
+FARTHEST = 2.0**43
+"""Low bound up to which floats are a thousandth of one apart."""
 
 
 def usual_rounds(epsilon: float | None, optimizer: str, structure: str) -> int:
@@ -62,10 +64,13 @@ def _values(columns: Columns, bins: Mapping[str, Any]) -> int:
 
 
 def _bins(columns: Columns, name: str, number: int) -> Any:
-    """Return the bins of one feature: of wide ranges logarithmic ones, and where there are many also half as many equal ones."""
+    """Return the bins of one feature: of wide ranges logarithmic ones, and where there are many also half as many equal ones.
+
+    Of a range that begins beyond `FARTHEST`, as that of moments in nanoseconds, they are equal: there floats do not tell a scale of ones.
+    """
     column = columns.schema[name]
     low, high = column.bounds or (0.0, 0.0)
-    if high - low < WIDE:
+    if high - low < WIDE or abs(low) > FARTHEST:
         return number
     if number < MANY_BINS:
         return {"log": number}
