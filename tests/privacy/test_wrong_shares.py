@@ -5,7 +5,6 @@ No protocol here proves that shares are right: helper and stations are trusted t
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -53,19 +52,19 @@ def counts(running: OneProcess, asked: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("weight", [5000, -5000, 200])
-def test_counts_that_cannot_be_end_the_job(tmp_path: Path, weight: int) -> None:
-    with federation(tmp_path) as running, dealt_wrong(weight), pytest.raises(StationError, match="cannot be"):
+def test_counts_that_cannot_be_end_the_job(weight: int) -> None:
+    with federation() as running, dealt_wrong(weight), pytest.raises(StationError, match="cannot be"):
         counts(running, THREE)
 
 
-def test_a_record_entered_many_times_ends_the_job(tmp_path: Path) -> None:
-    with federation(tmp_path) as running, entered_wrong(500), pytest.raises(StationError, match="cannot be"):
+def test_a_record_entered_many_times_ends_the_job() -> None:
+    with federation() as running, entered_wrong(500), pytest.raises(StationError, match="cannot be"):
         counts(running, TWO)
 
 
-def test_a_table_of_two_columns_has_nothing_that_is_dealt_by_record(tmp_path: Path) -> None:
+def test_a_table_of_two_columns_has_nothing_that_is_dealt_by_record() -> None:
     """The helper's share of it is one number a cell."""
-    with federation(tmp_path) as running:
+    with federation() as running:
         honest = counts(running, TWO)
         with dealt_wrong(1):
             assert (counts(running, TWO) == honest).all()
@@ -73,11 +72,11 @@ def test_a_table_of_two_columns_has_nothing_that_is_dealt_by_record(tmp_path: Pa
 
 
 @pytest.mark.parametrize("private", [False, True])
-def test_stated_a_helper_that_deals_wrong_and_sees_the_result_reads_a_record(tmp_path: Path, private: bool) -> None:
+def test_stated_a_helper_that_deals_wrong_and_sees_the_result_reads_a_record(private: bool) -> None:
     """Which of the third column's states the record has at whose place it dealt one more: exact, in cells that stay counts; or far above the noise."""
     asked = {**THREE, **(PRIVATE if private else {})}
     weight, level = (5000, 2500) if private else (1, 0)
-    with federation(tmp_path) as running:
+    with federation() as running:
         honest = counts(running, asked)
         with dealt_wrong(weight):
             changed = counts(running, asked) - honest
@@ -85,8 +84,8 @@ def test_stated_a_helper_that_deals_wrong_and_sees_the_result_reads_a_record(tmp
     assert (state > level).sum() == 1
 
 
-def test_stated_a_station_that_lies_and_sees_the_result_reads_a_record(tmp_path: Path) -> None:
+def test_stated_a_station_that_lies_and_sees_the_result_reads_a_record() -> None:
     """Above any noise that is for one record."""
-    with federation(tmp_path) as running, entered_wrong(5000):
+    with federation() as running, entered_wrong(5000):
         state = np.abs(counts(running, {**TWO, **PRIVATE})).sum(axis=0)
     assert (state > 2500).sum() == 1

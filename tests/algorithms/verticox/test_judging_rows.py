@@ -353,7 +353,7 @@ def test_deviations_by_the_noise_are_those_of_many_answers(monkeypatch: pytest.M
     names = ("concordance", "integrated_brier_score")
     monkeypatch.setattr(private, "MOST_SLOPES", most)
     told = private._spread(counts, 2.0, measure, names)
-    drawn = [measure(counts + rng.normal(0, 2.0, counts.shape)) for _ in range(200)]
+    drawn = [measure(counts + rng.normal(0, 2.0, counts.shape)) for _ in range(800)]
     for name in names:
         assert np.std([one[name] for one in drawn]) == pytest.approx(told[name], rel=0.25)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,8 @@ def check_horizontal(case: Case, outcome: Outcome) -> None:
     unknown = [] if private else _nothing_known(case, names)
     may = [("ThresholdError", "cut points leave a few records of a station on a side")] if few else []
     cut = [("ArgumentError", "rows are not cut into folds")] * (arguments.get("validation") == "svdg")
-    judge(case, outcome, limits(case, True) + unknown + cut, compare, may + _not_public(case))
+    may += _hardly_known(case, stacked(case.stations(), names)) + _not_public(case)
+    judge(case, outcome, limits(case, True) + unknown + cut, compare, may)
 
 
 def _not_public(case: Case) -> list[tuple[str, str]]:
@@ -161,6 +163,15 @@ def _nothing_known(case: Case, names: list[str]) -> list[tuple[str, str]]:
         for name in names
         if columns[name] and all(cell is None for cell in columns[name])
     ]
+
+
+def _hardly_known(case: Case, columns: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return why an exact network may be refused: few records, but not none, have a value of a column."""
+    least = max(case.limit("minimum_count", 5), case.arguments.get("minimum_count") or 0)
+    if is_covered(case):
+        return []
+    known = {name: sum(cell is not None for cell in cells) for name, cells in columns.items()}
+    return [("ThresholdError", f"few values of {name!r}") for name, count in known.items() if 0 < count < least]
 
 
 def _cut_anywhere(case: Case) -> bool:
@@ -201,7 +212,9 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         same("records", result["diagnostics"]["records"], len(records))
         compare_network(case, arguments, result, records)
 
-    judge(case, outcome, refuse, compare, [*_not_public(case), *around])
+    records = [] if refuse else list(joined(case.stations(), case.id_column).values())
+    few = _hardly_known(case, {name: [record[name] for record in records] for name in names})
+    judge(case, outcome, refuse, compare, [*few, *_not_public(case), *around])
 
 
 def codes_of(model: dict[str, Any], records: list[dict[str, Any]], names: list[str]) -> tuple[Any, dict[str, int]]:

@@ -14,10 +14,28 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.hiding import hidden_configurations
+from fedbayes.federation.errors import ThresholdError
 
 from .model import Learned
 
 Array = npt.NDArray[np.float64]
+
+
+def check_known(missing: Mapping[str, tuple[float, float]], minimum: float) -> None:
+    """Raise `ThresholdError` naming a column of which few records, but not none, have a value: its margin would tell these.
+
+    Parameters
+    ----------
+    missing : mapping of str to (float, float)
+        Records without a value of each column, and all records.
+    minimum : float
+        Fewest records of which a number may tell.
+    """
+    for name, (without, total) in missing.items():
+        if 0 < total - without < minimum:
+            raise ThresholdError(
+                f"fewer records than a node demands have a value of column '{name}'; leave it out, or ask with an epsilon"
+            )
 
 
 def guarded(learned: Learned, minimum: float) -> Learned:

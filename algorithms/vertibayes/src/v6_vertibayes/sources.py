@@ -16,6 +16,7 @@ from fedbayes.federation import Federation, Parties, Preflight, Relation
 from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.installments import Installment
+from fedbayes.federation.rounds import check_summable
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import PARTIALS, SecureTables, check_alignment, open_parties, setup_of
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
@@ -254,6 +255,7 @@ class HorizontalTables(Source):
     def answer(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
         """Return tables, or functions of them: one round."""
         check_cells(tables, self.variables)
+        check_summable(self._stations)
         columns = [list(table) for table in tables]
         request = CountsRequest(self._domain, self._bins, columns, noise, HONEST_FRACTION, contrasts)
         replies = self._federation.round("partial_counts", request, self._stations, CountsReply, last=self.budget.spent)

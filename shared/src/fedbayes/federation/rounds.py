@@ -28,7 +28,16 @@ from .waiting import TIMEOUT_SECONDS
 CLOSING = "close"
 REFUSALS = (PolicyError, ThresholdError, BudgetError)
 
+
 M = TypeVar("M", bound=Message)
+
+
+def check_summable(stations: Sequence[int]) -> None:
+    """Raise `ThresholdError` where a sum over stations would be one station's own numbers: it would be debited, and refuse to mask them."""
+    if len(stations) < 2:
+        raise ThresholdError(
+            "too few organizations for a secure sum, which needs two or more with data; include more of them (nothing was asked)"
+        )
 
 
 class Federation(Job):
@@ -104,11 +113,17 @@ class Federation(Job):
         -------
         ndarray of uint64
 
+        Raises
+        ------
+        ThresholdError
+            As of `check_summable`, before anything is asked.
+
         Notes
         -----
         **Reveals** the sum over the participants to central, and nothing else. **Assumes** that at least two participants do not collude with central.
         """
         participants = tuple(organizations)
+        check_summable(participants)
         try:
             replies = self.round(function, request, participants, reply_type, last=last)
         except (StationError, *REFUSALS):
