@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -49,16 +48,16 @@ def read_by_two_sums(running: OneProcess, monkeypatch: pytest.MonkeyPatch, place
     return (told[1] - told[0]) % 2**32
 
 
-def test_terms_of_a_published_count_are_added_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terms_of_a_published_count_are_added_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a station that sends other openings the second time reads whether one record of the first station satisfies the condition."""
-    with federation(tmp_path, "b") as running, pytest.raises(MessageError, match="added up once"):
+    with federation("b") as running, pytest.raises(MessageError, match="added up once"):
         read_by_two_sums(running, monkeypatch, 0)
 
 
-def test_control_twice_they_tell_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_twice_they_tell_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chained, "added_once", lambda *_: None)
     found = []
-    with federation(tmp_path, "b") as running:
+    with federation("b") as running:
         for placed in range(12):
             with monkeypatch.context() as patch:
                 found.append(read_by_two_sums(running, patch, placed))
@@ -66,8 +65,8 @@ def test_control_twice_they_tell_a_record(tmp_path: Path, monkeypatch: pytest.Mo
     assert (tables()["a"]["sex"] == "1").any()
 
 
-def test_a_published_count_is_of_those_who_opened(tmp_path: Path) -> None:
-    with federation(tmp_path, "b") as running:
+def test_a_published_count_is_of_those_who_opened() -> None:
+    with federation("b") as running:
         honest = Federation.secure_sum
 
         def secure_sum(self: Any, function: str, requests: Any, *rest: Any, **more: Any) -> Any:
@@ -81,9 +80,9 @@ def test_a_published_count_is_of_those_who_opened(tmp_path: Path) -> None:
             running.run("scalar_product", "count", COUNT)
 
 
-def test_residuals_of_a_step_are_shown_once(tmp_path: Path) -> None:
+def test_residuals_of_a_step_are_shown_once() -> None:
     """Under one mask: with the other treatment of ties the difference is what tied events add, record by record."""
-    with federation(tmp_path, "a") as running:
+    with federation("a") as running:
         asked = {**COX, "solver": "bfgs", "id_column": "id"}
         with twice("partial_residuals", lambda one: replace(one, ties="efron")) as answers:
             running.run("verticox", "fit", asked)
@@ -95,9 +94,9 @@ def test_residuals_of_a_step_are_shown_once(tmp_path: Path) -> None:
         assert not any("error" in answer for answer in answers), "control"
 
 
-def test_the_predictor_at_the_mean_is_told_once(tmp_path: Path) -> None:
+def test_the_predictor_at_the_mean_is_told_once() -> None:
     """By other coefficients it is the exact mean of any column."""
-    with federation(tmp_path, "a") as running:
+    with federation("a") as running:
         asked = {**COX, "id_column": "id"}
         with twice("partial_finish", lambda one: replace(one, coefficients=[1.0] * len(one.coefficients))) as answers:
             running.run("verticox", "fit", asked)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_noisy_descent import PARTIES, ROWS, SHAPE, NoisySums, settings
+from descent_kit import PARTIES, ROWS, SHAPE, NoisySums, settings
 
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Columns

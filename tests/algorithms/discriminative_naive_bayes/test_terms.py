@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_noisy_descent import PARTIES, ROWS, SHAPE, NoisySums, loss, settings
+from descent_kit import PARTIES, ROWS, SHAPE, NoisySums, loss, settings
 
 from fedbayes.federation.horizontal import CountNoise, check_noise
 from v6_discriminative_naive_bayes import terms
