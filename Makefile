@@ -4,7 +4,7 @@ PACKAGES := shared/src $(wildcard algorithms/*/src) $(wildcard studies/*)
 FRESH_EXAMPLES ?= 1
 MARKS := not network and not benchmark and not audit
 NETWORK := scripts/network
-REPRODUCE = @PYTHONPATH=scripts:studies:tests/kits:tests/benchmarks:tests/reference OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m reproduce $(if $(QUICK),--quick) $(ARGS)
+REPRODUCE = @PYTHONPATH=scripts:studies:tests/kits:tests/benchmarks:tests/reference:tests/differential OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m reproduce $(if $(QUICK),--quick) $(ARGS)
 # Compiled modules are kept, whatever the caller's environment says: every worker, container and command would compile the library and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help

@@ -1,6 +1,6 @@
 """Run what the papers ran: numbers as JSON, figures, and pages of both.
 
-make reproduce, or: PYTHONPATH=scripts:studies:tests/kits:tests/benchmarks:tests/reference python -m reproduce [PAPER ...] [--quick] [--pages]
+make reproduce, or, with the PYTHONPATH of the Makefile: python -m reproduce [PAPER ...] [--quick] [--pages]
     without names all papers; into docs/reproduction
     --quick   few repetitions of small parts, into out/reproduction
     --pages   words, pages and figures again, with the numbers of the JSON files; nothing is run

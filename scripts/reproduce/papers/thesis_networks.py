@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -141,8 +139,7 @@ def over_parties(name: str, missing: int, parties: int, rows: int) -> tuple[Baye
     network = network_of(stem)
     column_of = {node["name"]: node["column"] for node in network["nodes"]}
     edges = [[column_of[parent], column_of[child]] for parent, child in network["edges"]]
-    with tempfile.TemporaryDirectory() as folder:
-        result, seconds = fit(frame, parties, Path(folder), structure=edges, label="class", bins="published")
+    result, seconds = fit(frame, parties, structure=edges, label="class", bins="published")
     return BayesianNetwork.from_dict(result["model"]), seconds
 
 
