@@ -266,16 +266,17 @@ def compare_network(case: Case, arguments: dict[str, Any], result: Any, records:
     final = widths if missing == "category" else sizes
     for name in names:
         family = [*model["tables"][name]["parents"], name]
+        whole = networks.counts(codes, sizes, family) if missing != "category" else None
         if missing == "em_on_counts" and any(gaps.values()):
             tolerance = 2e-3
             cells = networks.em_family(codes, sizes, family)
             try:
-                compare_table(name, model, cells, arguments, minimum, tolerance)
+                compare_table(name, model, cells, arguments, minimum, tolerance, whole)
             except Difference:
                 cells = networks.em_family(codes, sizes, family, networks.complete_start(codes, sizes, family))
         else:
             cells, tolerance = networks.counts(codes if missing == "drop" else counted, final, family), 1e-9
-        compare_table(name, model, cells, arguments, minimum, tolerance)
+        compare_table(name, model, cells, arguments, minimum, tolerance, whole)
     if minimum == 0:
         criteria(result, codes if missing != "category" else counted, final, names)
 
@@ -295,15 +296,22 @@ def _compare_measured(arguments: dict[str, Any], model: Any, codes: Any, sizes: 
                 raise Difference(f"states of {name!r} are {apart:.3f} from the records, in total variation")
 
 
-def compare_table(name: str, model: Any, cells: Any, arguments: Any, minimum: float, tolerance: float) -> None:
-    """Compare a node's table: rows of rare configurations are the margin, and others may be, so that none is given back."""
+def compare_table(
+    name: str, model: Any, cells: Any, arguments: Any, minimum: float, tolerance: float, whole: Any = None
+) -> None:
+    """Compare a node's table: rows of rare configurations are the margin, and others may be, so that none is given back.
+
+    `whole`: counts of the records that have the whole family, which decide and give the margin where cells are expected counts.
+    """
     found = np.array(model["tables"][name]["probabilities"])
     same(f"shape of the table of {name!r}", list(found.shape), list(cells.shape))
     floor = arguments.get("smallest_probability", 0.0)
     states = cells.shape[-1]
     rows = (1 - floor * states) * networks.table(cells, arguments.get("pseudocount", 0.5)) + floor
-    margin = (1 - floor * states) * networks.table(cells.reshape(-1, states).sum(axis=0), 0.0) + floor
-    sizes = cells.sum(axis=-1)
+    whole = cells if whole is None else whole
+    behind = whole if whole.sum() >= max(minimum, 1) else cells
+    margin = (1 - floor * states) * networks.table(behind.reshape(-1, states).sum(axis=0), 0.0) + floor
+    sizes = np.minimum(cells, whole).sum(axis=-1) if minimum else cells.sum(axis=-1)
     for place in np.ndindex(*sizes.shape):
         if 0 < sizes[place] < VANISHING and not arguments.get("pseudocount", 0.5):
             close(f"a row of {name!r} that nobody is in", found[place].sum(), 1.0)

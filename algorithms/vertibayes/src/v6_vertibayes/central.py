@@ -15,6 +15,7 @@ from . import result
 from .arguments import Fit
 from .budget import Budget
 from .evaluation import by_counts, chosen_method
+from .guards import complete
 from .merging import merged_by_class
 from .model import learn
 from .model_arguments import Classify, Evaluate, Sample
@@ -46,8 +47,9 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     left = partial(source.rest, kept=asked.held_out)
     variables = list(source.variables.values())
     learned = learn(asked, variables, source, left, lambda: source.deviation, source.contrasted)
-    least = 0.0 if source.budget.covered else result.least_count(asked, source)
-    published = learned.network.publish(learned.counts, result.least_count(asked, source), asked.smallest_probability)
+    minimum = result.least_count(asked, source)
+    least, behind = (0.0, None) if source.budget.covered else (minimum, complete(learned))
+    published = learned.network.publish(learned.counts, minimum, asked.smallest_probability, behind)
     scores = validate(asked, learned, published, source.by_fold, least)
     return result.fitted(federation, asked, learned, published, source, scores)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedbayes.federation.errors import ArgumentError
 
-from . import result
+from . import guards, result
 from .prediction import Model
 from .sources import Source
 from .validation import assess_counts, blanket
@@ -42,5 +42,5 @@ def by_counts(model: Model, label: str, source: Source) -> dict[str, Any]:
     minimum = 0 if source.budget.covered else source.minimum_count
     scores = assess_counts(network, around, np.maximum(table, 0), label, minimum)
     rows = float(max(part.sum() for part in counted))
-    observed = result.observed(dict(zip(network.nodes, counted, strict=True)), network)
+    observed = guards.observed(dict(zip(network.nodes, counted, strict=True)), network)
     return {**scores, "criteria": result.criteria(network, observed, rows, minimum)}

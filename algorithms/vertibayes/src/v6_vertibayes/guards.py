@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.hiding import hidden_configurations
+from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.tables import Counts
 from fedbayes.federation.errors import ThresholdError
 
 from .model import Learned
@@ -38,6 +40,16 @@ def check_known(missing: Mapping[str, tuple[float, float]], minimum: float) -> N
             )
 
 
+def observed(counts: Mapping[str, Counts], network: BayesianNetwork) -> dict[str, Counts]:
+    """Return family counts without states that the network does not have: records with a gap in the family."""
+    return {node: counts[node][tuple(slice(0, size) for size in network.shape(node))] for node in network.nodes}
+
+
+def complete(learned: Learned) -> dict[str, Counts]:
+    """Return the counts of the records that have the whole family, on which a published row must rest: expected ones spread few over many."""
+    return observed({node: np.maximum(table, 0) for node, table in learned.structure.counts.items()}, learned.network)
+
+
 def guarded(learned: Learned, minimum: float) -> Learned:
     """Return what was learned with both networks as they may be published."""
     if minimum <= 0:
@@ -45,7 +57,7 @@ def guarded(learned: Learned, minimum: float) -> Learned:
     counted = {node: np.maximum(table, 0) for node, table in learned.structure.counts.items()}
     return replace(
         learned,
-        network=learned.network.publish(learned.counts, minimum),
+        network=learned.network.publish(learned.counts, minimum, complete=complete(learned)),
         intermediate=learned.intermediate.publish(counted, minimum),
     )
 

@@ -20,7 +20,7 @@ from fedbayes.federation.vertical.accounting import REPLACE_ONE
 
 from .arguments import Fit
 from .budget import Budget
-from .guards import check_known, pooled, pooled_tables
+from .guards import check_known, observed, pooled, pooled_tables
 from .measuring import HEAVY
 from .model import Learned, Variable
 from .scoring import RecordScores
@@ -189,11 +189,6 @@ def network_json(network: BayesianNetwork, variables: Mapping[str, Variable], la
     for name, node in model["nodes"].items():
         node["cuts"] = None if variables[name].cuts is None else list(variables[name].cuts or ())
     return {**model, "label": label}
-
-
-def observed(counts: Mapping[str, Counts], network: BayesianNetwork) -> dict[str, Counts]:
-    """Return family counts without states that the network does not have: records with a gap in the family."""
-    return {node: counts[node][tuple(slice(0, size) for size in network.shape(node))] for node in network.nodes}
 
 
 def criteria(network: BayesianNetwork, counts: Mapping[str, Counts], rows: float, minimum: float = 0) -> dict[str, Any]:

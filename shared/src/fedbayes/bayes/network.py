@@ -179,7 +179,11 @@ class BayesianNetwork:
         return codes
 
     def publish(
-        self, counts: Mapping[str, npt.ArrayLike] | None = None, minimum_count: float = 0, floor: float = 0.0
+        self,
+        counts: Mapping[str, npt.ArrayLike] | None = None,
+        minimum_count: float = 0,
+        floor: float = 0.0,
+        complete: Mapping[str, npt.ArrayLike] | None = None,
     ) -> BayesianNetwork:
         """Return the network as it may be published.
 
@@ -193,6 +197,9 @@ class BayesianNetwork:
         floor : float
             No probability below ``floor`` and so none of 1: tables become (1 - cardinality * floor) p +
             floor.
+        complete : mapping of node to array, optional
+            Counts of the rows that have the whole family, where `counts` are expected ones: a configuration must be seen
+            in ``minimum_count`` of these, and where they are enough the distribution over all rows is theirs.
 
         Raises
         ------
@@ -201,11 +208,14 @@ class BayesianNetwork:
         """
         if minimum_count > 0 and counts is None:
             raise ValueError("minimum_count needs the counts behind the tables")
-        hidden = hidden_configurations(self.parents, counts or {}, minimum_count)
+        behind = complete or counts or {}
+        hidden = hidden_configurations(self.parents, behind, minimum_count)
         tables: dict[str, Array] = {}
         for node, table in self.tables.items():
             if counts is not None and node in hidden:
-                table = _back_off(table, np.asarray(counts[node], dtype=np.float64), hidden[node])
+                enough = np.sum(behind[node]) >= max(minimum_count, 1)
+                seen = np.asarray(behind[node] if enough else counts[node], dtype=np.float64)
+                table = _back_off(table, seen, hidden[node])
             if not 0 <= floor * table.shape[-1] < 1:
                 raise ValueError(f"floor must be at least 0 and below 1 / {table.shape[-1]} for {node}")
             tables[node] = (1 - floor * table.shape[-1]) * table + floor
