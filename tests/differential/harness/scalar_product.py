@@ -381,7 +381,7 @@ def check_scalar_product(case: Case, outcome: Outcome) -> None:
             if sum(value != 0.0 for value in products) < minimum or _stands_out(products, minimum):
                 refuse.append(("ThresholdError", "the columns are zero nearly everywhere"))
     if not refuse:
-        may += _small_group(case, columns)
+        may += _small_group(case, columns) + _weighed(case, columns)
 
     def compare(result: Any) -> None:
         records = list(joined(case.stations(), case.id_column).values())
@@ -403,6 +403,18 @@ def _stands_out(products: list[float], minimum: int) -> bool:
     others = len(products) - Counter(products).most_common(1)[0][1]
     ranked = sorted((abs(value) for value in products), reverse=True)
     return minimum > 1 and (0 < others < minimum or sum(ranked[minimum - 1 :]) < 0.02 * sum(ranked))
+
+
+def _weighed(case: Case, columns: list[str]) -> Refusals:
+    """Return a refusal where a recode of the task gives a column other numbers than 0 and 1, by its owner, if that allows no formulae."""
+    entries = case.facts.get("dictionary", {}).get("columns", {})
+    allowed = {entry["name"]: entry["policy"].get("allow_formulas") == "true" for entry in case.organizations}
+    return [
+        ("PolicyError", f"{column!r} is numbers that the task chose")
+        for column in columns
+        if not set(entries.get(column, {}).get("recode", {}).values()) <= {0.0, 1.0}
+        and not allowed.get(owner_of(case, column) or "")
+    ]
 
 
 def _small_group(case: Case, columns: list[str]) -> Refusals:
