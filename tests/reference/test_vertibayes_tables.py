@@ -10,8 +10,9 @@ import pytest
 from fedbayes.bayes.tables import PooledTables
 from fedbayes.federation.vertical.coding import resolve
 from v6_vertibayes.arguments import Fit
+from v6_vertibayes.guards import observed
 from v6_vertibayes.model import Variable, learn
-from v6_vertibayes.result import criteria, observed
+from v6_vertibayes.result import criteria
 from v6_vertibayes.validation import assess
 
 FOLDS = 10

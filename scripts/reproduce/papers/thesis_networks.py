@@ -17,8 +17,9 @@ from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.tables import PooledTables
 from v6_vertibayes import validation
 from v6_vertibayes.arguments import Fit
+from v6_vertibayes.guards import observed
 from v6_vertibayes.model import Learned, learn
-from v6_vertibayes.result import criteria, observed
+from v6_vertibayes.result import criteria
 
 from .. import core
 from ..core import Item
