@@ -75,6 +75,7 @@ CASES = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("task", CASES.values(), ids=CASES)
 def test_it_is_the_sandwich_of_its_definition(cohort: pd.DataFrame, task: dict[str, Any]) -> None:
     found = table(ask(cohort, **task))
@@ -158,6 +159,7 @@ def test_weights_that_differ_much_within_ties(cohort: pd.DataFrame) -> None:
     assert not result["warnings"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("task", "more"),
     [({"ties": "efron"}, 4), ({"weights": "weight"}, 4), ({"entry": "since"}, 6), ({"missing": "complete"}, 4)],

@@ -70,6 +70,7 @@ def assert_in_order(
     np.testing.assert_allclose(np.sqrt(np.diag(model["covariance"])), peer.standard_errors_, rtol=errors)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_keeps_the_order_that_was_written(records: pd.DataFrame, order: list[str], solver: str) -> None:
@@ -100,6 +101,7 @@ def test_the_check_of_proportional_hazards_follows_its_feature(records: pd.DataF
     assert len({round(value, 4) for value in tables[0].values()}) == len(tables[0])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("order", ORDERS[:2], ids="-".join)
 def test_a_model_in_any_order_predicts_and_is_judged_alike(records: pd.DataFrame, order: list[str]) -> None:
     model = asked(records, **OUTCOME, features=order)["model"]
@@ -161,6 +163,7 @@ def test_terms_stay_in_the_order_of_the_formula(records: pd.DataFrame) -> None:
     np.testing.assert_allclose(table["standard_error"], peer.standard_errors_, rtol=1e-3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("order", [("town", "kind"), ("kind", "town")], ids="-".join)
 def test_products_have_one_order_whoever_has_which_column(records: pd.DataFrame, order: tuple[str, str]) -> None:
     frame = records.assign(town=np.random.default_rng(1).choice(["a", "b", "c"], len(records)))
@@ -192,6 +195,7 @@ BOUNDS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 def test_fits_with_noise_keep_the_order_that_was_written(records: pd.DataFrame, order: list[str]) -> None:
     many = pd.concat([records.assign(id=records["id"] + 1000 * copy) for copy in range(10)])
