@@ -156,7 +156,7 @@ class Form:
             before, cells = scored_classes(self.classes) * 2 * self.bins, self.classes**2
             queries, rows = QUERIES, vector[before : before + cells].sum()
         deviation = noise.deviation(queries, 1.0, 1.0, cells, stations, True) * math.sqrt(cells)
-        return deviation / max(float(rows), deviation)
+        return deviation / max(float(rows), deviation) if deviation else 0.0
 
     def tallies(self, vector: NDArray[np.int64]) -> Tallies:
         """Read the sum of the stations' vectors."""
