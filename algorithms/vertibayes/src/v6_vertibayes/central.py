@@ -15,7 +15,7 @@ from . import result
 from .arguments import Fit
 from .budget import Budget
 from .evaluation import by_counts, chosen_method
-from .guards import complete
+from .guards import check_known, complete
 from .merging import merged_by_class
 from .model import learn
 from .model_arguments import Classify, Evaluate, Sample
@@ -39,7 +39,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     ArgumentError, PlacementError
         Naming the argument and the remedy.
     ThresholdError
-        If too few records or organizations take part.
+        If too few records or organizations take part, or few records, but not none, have a value of a column.
     """
     cut = asked.folds if asked.validation == "svdg" else 0
     question = _question(asked, tuple(asked.columns), asked.domain or {}, asked.rules, asked.batches, cut)
@@ -49,6 +49,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     learned = learn(asked, variables, source, left, lambda: source.deviation, source.contrasted)
     minimum = result.least_count(asked, source)
     least, behind = (0.0, None) if source.budget.covered else (minimum, complete(learned))
+    check_known(learned.missing, least)
     published = learned.network.publish(learned.counts, minimum, asked.smallest_probability, behind)
     scores = validate(asked, learned, published, source.by_fold, least)
     return result.fitted(federation, asked, learned, published, source, scores)

@@ -20,7 +20,7 @@ from fedbayes.federation.vertical.accounting import REPLACE_ONE
 
 from .arguments import Fit
 from .budget import Budget
-from .guards import check_known, observed, pooled, pooled_tables
+from .guards import observed, pooled, pooled_tables
 from .measuring import HEAVY
 from .model import Learned, Variable
 from .scoring import RecordScores
@@ -54,16 +54,9 @@ def fitted(
     source: Source,
     scores: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return the result of `fit`, whose model is `network`.
-
-    Raises
-    ------
-    ThresholdError
-        If few records, but not none, have a value of a column.
-    """
+    """Return the result of `fit`, whose model is `network`."""
     minimum = least_count(options, source)
     guard = 0.0 if source.budget.covered else minimum
-    check_known(learned.missing, guard)
     missing = missing_shares(learned, source, guard)
     structure = learned.structure
     result = federation.result(
