@@ -113,9 +113,8 @@ def _as_float(name: str, values: Any, refuses: bool = True) -> NDArray[np.float6
     if _is_plain(values, "iuf"):
         return np.asarray(values, dtype=np.float64)
     if isinstance(values, Coded) or getattr(getattr(values, "dtype", None), "kind", "O") == "O":
-        coded = _coded(
-            values
-        )  # small tables without pandas, whose import takes long enough to tell that a cell is no number
+        # Small tables without pandas: its import takes long enough to tell that a cell is no number.
+        coded = _coded(values)
         distinct = _present(coded)
         if refuses and any(number_of(value) is None for value in distinct):
             raise SchemaError(
