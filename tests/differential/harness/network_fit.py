@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from . import networks, public_records
+from . import networks, public_records, wild
 from .cases import Case, Difference, Outcome, close, judge, same
 from .records import check_states, expected_cuts, place_of, roles, unknown_columns
 from .rows import HUGE_EPSILON, limits
@@ -110,7 +110,8 @@ def drawn_public_records(draw: Any, people: dict[str, Any]) -> dict[str, Any]:
             domain[name] = {"categories": draw(st.permutations(states))}
             continue
         values = [float(cell) for cell in cells if cell is not None] or [0.0]
-        domain[name] = {"bounds": [min(values) - 1, max(values) + 1]}
+        margin = max(1.0, wild.NARROWEST * max(map(abs, values)))
+        domain[name] = {"bounds": [min(values) - margin, max(values) + margin]}
         cuts[name] = draw(st.sampled_from([sorted({float(np.quantile(values, part)) for part in (0.3, 0.7)}), 2, 5]))
     return {"domain": domain, **({"bins": cuts} if cuts else {})}
 

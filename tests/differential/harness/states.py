@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from .cases import Case
 from .records import Refusals, expected_cuts, is_numeric, number, owner_of, place_of
 
 MOST_EPSILON = 20.0
+FEW_VALUES = 10
+"""So many different numbers of a column are categories, if nothing else is said of it."""
 
 
 def is_private(case: Case) -> bool:
@@ -73,6 +76,8 @@ def state_refusals(case: Case, columns: list[str]) -> Refusals:
         cells = _cells(case, column)
         if not refuse and _cut_around(case, column, cells):
             refuse.append(("ThresholdError", f"the cut points of {column!r} leave few records on a side"))
+        if _lists_few(case, column, cells):
+            refuse.append(("ThresholdError", f"the states of {column!r} would list what few records have"))
         if all(cell is None for cell in cells):
             refuse.append(("DataProblem", f"{column!r} has no value"))
         elif None in cells and not case.arguments.get("missing_state", True):
@@ -87,6 +92,17 @@ def state_refusals(case: Case, columns: list[str]) -> Refusals:
         ):
             refuse.append(("DataProblem", f"{column!r} holds a value outside its categories"))
     return refuse
+
+
+def _lists_few(case: Case, column: str, cells: list[Any]) -> bool:
+    """Whether states that are found, one a value, would in good part be those of few of their owner's records each."""
+    entry, bins = (case.arguments.get("domain") or {}).get(column), case.arguments.get("bins")
+    if entry or (isinstance(bins, dict) and column in bins):
+        return False
+    numeric = is_numeric(cells)
+    sizes = Counter(number(cell) if numeric else cell for cell in cells if cell is not None).values()
+    least = case.limit("minimum_count", 5)
+    return least > 1 and not (numeric and len(sizes) > FEW_VALUES) and sum(size < least for size in sizes) >= least
 
 
 def _cells(case: Case, column: str) -> list[Any]:

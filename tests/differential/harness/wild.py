@@ -91,7 +91,7 @@ IDENTIFIERS: dict[str, Callable[[int], str]] = {
     "beyond": lambda i: str(2**63 + i),
     "negative": lambda i: f"-{i + 1}",
     "case": lambda i: f"{'aA'[i % 2]}{i // 2}",
-    "accents": lambda i: ACCENTS[i % 2] + str(i // 2),
+    "accents": lambda i: ACCENTS[i % 2] + str(i),
     "dates": lambda i: f"{1900 + i // 300}-{1 + i // 25 % 12:02d}-{1 + i % 25:02d}",
     "percent": lambda i: f"%{i}s, \"x\"; '{{{i}}}'",
     "words": lambda i: ("None", "nan", "true", "NA", "null")[i] + "x" if i < 5 else f"inf{i}",
