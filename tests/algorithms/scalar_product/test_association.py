@@ -68,3 +68,10 @@ def test_with_noise_a_constant_column_stays_at_its_level_and_a_real_one_above_it
             above[name] += gain(table) > null_level(table, gain, scale)
     assert above["real"] == 30
     assert above["constant"] <= 10
+
+
+@pytest.mark.parametrize(
+    "counts", [[[0, 0, 4], [0, 0, 3], [2, 5, 0]], [[7, 5, 4], [0, 0, 3], [2, 5, 0]], [[0, 0, 0]] * 3]
+)
+def test_no_association_where_at_most_one_state_has_records_with_both_values(counts):
+    assert association(np.array(counts), states(2, 2, missing=True)) is None

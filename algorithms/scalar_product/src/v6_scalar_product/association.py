@@ -45,12 +45,12 @@ def association(counts: Counts, columns: Sequence[ColumnStates]) -> dict[str, An
     -------
     dict or None
         `chi_squared` (without continuity correction), `degrees_of_freedom`, `p_value`, `smallest_expected`, `odds_ratio` and `odds_ratio_interval` (95 %, by
-        Woolf's logarithm; None unless two by two without an empty cell). None where one of the axes has a single state with records.
+        Woolf's logarithm; None unless two by two without an empty cell). None where one of the axes has at most one state with records.
     """
     known = occupied(counts[tuple(slice(0, -1) if states.has_missing else slice(None) for states in columns)])
-    freedom = (known.shape[0] - 1) * (known.shape[1] - 1)
-    if freedom < 1:
+    if min(known.shape) < 2:
         return None
+    freedom = (known.shape[0] - 1) * (known.shape[1] - 1)
     from scipy.special import chdtrc
 
     expected = np.outer(known.sum(axis=1), known.sum(axis=0)) / known.sum()
