@@ -73,7 +73,7 @@ def scores(frame: pd.DataFrame, attack: str, bad: int, bias: float) -> dict[str,
             model = simulation.tested(model, parts) if weights == "score" else model
             truth = column_codes(test["class"], model.classes, None)
             logs = model.predict_log_proba({c: test[c] for c in test if c != "class"}, len(test))
-            found[name].append((weighted_auc(truth, logs), metrics.log_loss(truth, logs)))
+            found[name].append((weighted_auc(truth, logs), metrics.row_losses(truth, logs).mean()))
     return {name: tuple(np.mean(values, axis=0)) for name, values in found.items()}
 
 

@@ -154,11 +154,11 @@ def one_fold(cell: Cell, train: pd.DataFrame, test: pd.DataFrame, parts: Any, dr
     scores = {}
     for name, (vote, weights, bound) in RULES.items():
         logs = simulation.ensemble(members, "class", vote, weights, split, bound).elect(found, present)
-        scores[name] = (*three_areas(truth, logs), metrics.log_loss(truth[truth >= 0], logs[truth >= 0]))
+        scores[name] = (*three_areas(truth, logs), metrics.row_losses(truth[truth >= 0], logs[truth >= 0]).mean())
     if frames is not None and kind == "horizontal":
         for vote in ("mean", "log_pool"):
             logs = simulation.tested(simulation.ensemble(members, "class", vote, "score", split), frames).elect(found)
-            loss = metrics.log_loss(truth[truth >= 0], logs[truth >= 0])
+            loss = metrics.row_losses(truth[truth >= 0], logs[truth >= 0]).mean()
             scores[f"{vote} score"] = (*three_areas(truth, logs), loss)
     for number, member in enumerate(found, start=1):
         own = slice(None) if present is None else present[number - 1]
@@ -204,7 +204,7 @@ def central(frame: pd.DataFrame, learning: Learning, repetitions: int) -> dict[s
             model = simulation.ensemble(members, "class", "mean", "uniform", "vertical")
             truth = column_codes(test["class"], model.classes, None)
             logs = model.predict_log_proba({c: test[c] for c in columns}, len(test))
-            found.append((*three_areas(truth, logs), metrics.log_loss(truth[truth >= 0], logs[truth >= 0])))
+            found.append((*three_areas(truth, logs), metrics.row_losses(truth[truth >= 0], logs[truth >= 0]).mean()))
     return {"central": means(found)}
 
 

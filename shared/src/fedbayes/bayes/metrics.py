@@ -24,18 +24,6 @@ LARGEST_LOSS = 30.0  # nats; bounds what one record adds to the mean
 _LEAST_LOG = -1e6  # stands for the logarithm of 0
 
 
-def accuracy(truth: NDArray[Any], predicted: NDArray[Any]) -> float:
-    """Return the share of equal entries (codes, shape (n,)); NaN without rows."""
-    return float(np.mean(truth == predicted)) if len(truth) else float("nan")
-
-
-def log_loss(truth: NDArray[Any], log_probabilities: Floats) -> float:
-    """Return the mean of -log P(true class) (at most 30 a row); ``log_probabilities``: shape (n, classes)."""
-    if not len(truth):
-        return float("nan")
-    return float(np.mean(row_losses(truth, log_probabilities)))
-
-
 def row_losses(truth: NDArray[Any], log_probabilities: Floats, largest: float = LARGEST_LOSS) -> Floats:
     """Return -log P(true class) of each row, within [0, largest], the largest where that is no number; float64, shape (n,)."""
     losses = -log_probabilities[np.arange(len(truth)), truth]

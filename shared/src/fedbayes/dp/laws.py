@@ -1,4 +1,4 @@
-"""Laws of noise on whole numbers: how wide for a budget, how wide in fact, how it is drawn in shares, what it costs.
+"""Laws of noise on whole numbers: how wide for a budget, how wide in fact, how it is drawn in shares.
 
 A law is made for the budget of a whole release; nothing outside this module asks which one it is::
 
@@ -7,7 +7,6 @@ A law is made for the budget of a whole release; nothing outside this module ask
     law.shares(size, width, parties, honest_fraction)   # one party's part of the noise, int64
     law.deviation(width)                                # standard deviation of what the honest parties add together
     law.share_variance(width, parties, honest_fraction) # variance of one party's part
-    law.loss(parts)                                     # what that query costs, for `accounting.compose`
     law.name, law.currency                              # for statements: "discrete Laplace", and what is divided evenly
 
 `parts` need not be whole: queries that weigh differently have different ones, and their budgets add up if the sum of 1/parts is at most 1
@@ -25,7 +24,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .accounting import PrivacyLoss
 from .checks import positive, probability
 from .gaussian import mu_of, share_sigma, unit_sigma
 
@@ -75,10 +73,6 @@ class Law(ABC):
         positive("epsilon", self.epsilon)
 
     @abstractmethod
-    def loss(self, parts: float) -> PrivacyLoss:
-        """Return what a query costs that has 1/parts of the budget."""
-
-    @abstractmethod
     def width(self, change: Change, parts: float, honest: int) -> float:
         """Return the scale, or the standard deviation, of the noise that `honest` parties add together to such a query."""
 
@@ -108,10 +102,6 @@ class DiscreteLaplace(Law):
     """P(k) proportional to exp(-abs(k) / scale); Polya shares, which add up to it exactly. Pure epsilon."""
 
     name = "discrete Laplace"
-
-    def loss(self, parts: float) -> PrivacyLoss:
-        """Return epsilon / parts."""
-        return PrivacyLoss(epsilon=self.epsilon / parts)
 
     def width(self, change: Change, parts: float, honest: int) -> float:
         """Return the scale: parts * L1 change / epsilon."""
@@ -180,12 +170,6 @@ class DiscreteGaussian(Law):
     def __post_init__(self) -> None:
         Law.__post_init__(self)
         probability("delta", self.delta)
-
-    def loss(self, parts: float) -> PrivacyLoss:
-        """Return mu / sqrt(parts), where mu is the largest that the budget allows, and its part of what is set aside."""
-        return PrivacyLoss(
-            mu=_mu(self.epsilon, self.delta) / math.sqrt(parts), excess=SLACK * min(self.epsilon, 1.0) / parts
-        )
 
     def width(self, change: Change, parts: float, honest: int) -> float:
         """Return the smallest sigma (to 0.1 %) with which the honest parties' shares keep mu / sqrt(parts)."""
