@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import fields, make_dataclass
+from dataclasses import fields
 from typing import Any
 
 from fedbayes.federation import central
@@ -16,12 +16,12 @@ ANYTHING = json_value("anything", lambda name, value: value)
 
 def toy_central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
     """Make ``function(federation, x, y=...)`` remotely callable: a class of arguments is made of its parameters."""
-    declared = [
-        (name, Any, argument(ANYTHING, "Of a toy.", REQUIRED if one.default is one.empty else one.default))
+    declared = {
+        name: argument(ANYTHING, "Of a toy.", REQUIRED if one.default is one.empty else one.default)
         for name, one in list(inspect.signature(function).parameters.items())[1:]
-    ]
+    }
     untold = {"reads_table": False}  # no plan or store asks
-    asked_class = make_dataclass("Asked", declared, bases=(Arguments,), namespace=untold, frozen=True, kw_only=True)
+    asked_class = type("Asked", (Arguments,), {"__annotations__": dict.fromkeys(declared, Any), **untold, **declared})
 
     def called(federation: Any, asked: Any) -> dict[str, Any]:
         return function(federation, **{one.name: getattr(asked, one.name) for one in fields(asked)})

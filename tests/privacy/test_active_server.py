@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -98,9 +99,8 @@ def forged(message, manner):
         return {**message, "sealed": base64.b64encode(bytes(raw)).decode()}
     request: Request = decode(Request, message)
     pair = SigningPair.from_bytes(secret_bytes(32))
-    fields = {name: getattr(request, name) for name in Request.__slots__}
-    fields |= {"signer": pair.public_bytes, "reply_key": KeyPair.generate().public_bytes}
-    return encode(Request(**fields).sign(pair))
+    own = {"signer": pair.public_bytes, "reply_key": KeyPair.generate().public_bytes}
+    return encode(replace(request, **own).sign(pair))
 
 
 @pytest.mark.few(4)

@@ -1,5 +1,7 @@
 """verticox with epsilon over columns of the same records: statements against debits, what a neighbour changes in the real sums, what leaves, and controls."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,7 @@ from fedbayes.federation.horizontal import CountNoise, check_noise
 from fedbayes.federation.station import Station
 from fedbayes.mpc.wide import Wide
 from v6_verticox.horizontal.private.layout import outline_layout
-from v6_verticox.horizontal.private.messages import STEPS, SlopeRequest
+from v6_verticox.horizontal.private.messages import STEPS
 from v6_verticox.horizontal.private.records import spent
 from v6_verticox.noisy import cuts
 from v6_verticox.noisy.blurred import blurred, units
@@ -288,11 +290,8 @@ def test_a_step_is_answered_for_one_point(monkeypatch):
 
         def turned(function, requests, *rest, **named):
             if function == "partial_products":
-                changed = SlopeRequest(**{**{n: getattr(request, n) for n in request.__slots__}, "clip": 1e-3})
-                requests = {
-                    m: type(one)(*(changed if n == "point" else getattr(one, n) for n in one.__slots__))
-                    for m, one in requests.items()
-                }
+                changed = replace(request, clip=1e-3)
+                requests = {member: replace(one, point=changed) for member, one in requests.items()}
             return rounds(function, requests, *rest, **named)
 
         monkeypatch.setattr(fit.rounds, "round", turned)

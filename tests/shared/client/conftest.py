@@ -12,7 +12,6 @@ from fedbayes.client.cli import invoke
 
 ALGORITHM = '''"""A toy: the sum of a column."""
 import time
-from dataclasses import dataclass
 import numpy as np
 from fedbayes.federation import Federation, Masked, Message, Preflight, Relation, Station, central, disclosure_settings, partial
 from fedbayes.federation import partial_close, partial_open_channel, preflight, results
@@ -24,12 +23,10 @@ __all__ = ["broken", "echo", "disclosure_settings", "fit", "partial_close", "par
 ROWS = Relation("add_remove")
 
 
-@dataclass(frozen=True, slots=True)
 class Ask(Message):
     column: str
 
 
-@dataclass(frozen=True, slots=True)
 class Tell(Message):
     masked: Masked
 
@@ -42,14 +39,12 @@ def partial_sum(station: Station, request: Ask) -> Tell:
     return Tell(masked=station.mask(station.exact(sums, "sum")))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fit(Arguments):
     reads_table = False
     column: str = argument(COLUMN, "What is summed.")
     organizations: list | None = argument(ORGANIZATIONS, "Who takes part.", None)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Echo(Arguments):
     reads_table = False
     model: dict = argument(MODEL, "What is returned.")

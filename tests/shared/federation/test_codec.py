@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +14,11 @@ from fedbayes.federation.codec import Message, Text, _unaliased, decode, encode
 from fedbayes.federation.errors import MessageError
 
 
-@dataclass(frozen=True, slots=True)
 class Inner(Message):
     name: str
     weight: float | None
 
 
-@dataclass(frozen=True, slots=True)
 class Outer(Message):
     count: int
     flag: bool
@@ -53,7 +50,6 @@ class Place(Text):
         return cls(int(text[1:]))
 
 
-@dataclass(frozen=True, slots=True)
 class Placed(Message):
     first: Place
     seen: dict[Place, int]
@@ -164,7 +160,6 @@ def test_a_text_that_says_nothing_is_refused(first, seen, text):
         decode(Placed, {"first": first, "seen": seen})
 
 
-@dataclass(frozen=True)
 class Tables(Message):
     counts: npt.NDArray[np.int64]
     by_name: dict[str, npt.NDArray[np.float64]]

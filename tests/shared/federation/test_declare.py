@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +18,6 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.kinds import choice, number, whole
 
 
-@dataclass(frozen=True, kw_only=True)
 class Group(Arguments):
     organizations: list[Any] | None = argument(kinds.ORGANIZATIONS, "Who takes part.", None, rank=PARTIES)
     noise: str = argument(choice(("whole", "shared", "none"), {"off": "none"}), "How noise is added.", "shared")
@@ -30,7 +28,6 @@ class Group(Arguments):
             raise ArgumentError("organizations need noise; leave them out")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fit(Group):
     bins: int = argument(whole(1, 100), "Bins of the column.", 20, unit="bins")
     honest: float = argument(
@@ -129,18 +126,6 @@ def test_the_body_warns_and_hands_on_what_was_checked() -> None:
     assert warned == ["steps has no effect without scale"]
     with pytest.raises(ArgumentError, match="now called 'label'"):
         fit.fedbayes_body(federation, target="class")  # type: ignore[attr-defined]
-
-
-def test_a_class_that_is_no_dataclass_is_refused() -> None:
-    class Bare(Fit):
-        pass
-
-    def bare(federation, asked):  # type: ignore[no-untyped-def]
-        return {}
-
-    bare.__annotations__ = {"asked": Bare}
-    with pytest.raises(TypeError, match="Bare must be a dataclass"):
-        central(bare)
 
 
 def test_a_description_is_json_and_complete() -> None:

@@ -1,7 +1,5 @@
 """What horizontal methods share, without processes: checks, noise plans, tables and back."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -187,7 +185,6 @@ def test_a_malformed_model_is_an_argument_error():
 
 
 def test_noise_arguments_without_effect_are_named():
-    @dataclass(frozen=True, kw_only=True)
     class Asked(Budget, Placed):
         pass
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import importlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -306,8 +307,7 @@ def resigned(message, **changes):
     """Return a request as a server would forge it: changed, and signed with a key of its own."""
     forged: Request = decode(Request, message)
     pair = SigningPair.from_bytes(secret_bytes(32))
-    fields = {name: getattr(forged, name) for name in Request.__slots__}
-    return encode(Request(**{**fields, "signer": pair.public_bytes, **changes}).sign(pair))
+    return encode(replace(forged, signer=pair.public_bytes, **changes).sign(pair))
 
 
 @pytest.mark.few(4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 from fedbayes.bayes.graph import Edges
@@ -72,7 +72,6 @@ def check_members(name: str, value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fit(Split):
     """Of `fit`: what is learned from whom."""
 
@@ -234,7 +233,6 @@ class Fit(Split):
             )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Evaluate(Identified, Helped):
     """Of `evaluate`."""
 
@@ -248,7 +246,6 @@ class Evaluate(Identified, Helped):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Classify(Helped):
     """Of `classify`."""
 

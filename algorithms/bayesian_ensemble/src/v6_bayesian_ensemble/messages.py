@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -13,21 +13,18 @@ from fedbayes.federation.vertical.messages import Delivery, Setup
 from fedbayes.federation.vertical.record_shares import WeightedFactors
 
 
-@dataclass(frozen=True, slots=True)
 class ColumnsRequest(Message):
     """Asks which of the columns named, or of all, the station has and allows."""
 
     columns: list[str] | None
 
 
-@dataclass(frozen=True, slots=True)
 class ColumnsReply(Message):
     """Names of columns, in the order of the station's table."""
 
     columns: Public[list[str]]
 
 
-@dataclass(frozen=True, slots=True)
 class MemberRequest(Message):
     """Asks a station that has the label for a network over its own rows."""
 
@@ -40,14 +37,12 @@ class MemberRequest(Message):
     secret: bool
 
 
-@dataclass(frozen=True, slots=True)
 class MemberReply(Message):
     """A member as `Member.to_json` writes it; without its network where that stays at the station."""
 
     member: Exact[dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
 class VotesRequest(Message):
     """Asks for the station's votes on the records of the job.
 
@@ -65,7 +60,6 @@ class VotesRequest(Message):
     evidence: dict[int, dict[int, Sealed]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
 class VotesReply(Message):
     """Masked votes for central (both halves, rows, classes; flat) or sealed ones for the holders of the label."""
 
@@ -74,7 +68,6 @@ class VotesReply(Message):
     identifiers: Exact[list[str]] | None
 
 
-@dataclass(frozen=True, slots=True)
 class GroupScores(WeightedFactors):
     """The score that a group's network gives to a record; its shares are for the leader."""
 
@@ -82,7 +75,6 @@ class GroupScores(WeightedFactors):
     leader: int
 
 
-@dataclass(frozen=True, slots=True)
 class EvidenceRequest(Message):
     """Asks for shares of the scores that the groups give to every record of the job.
 
@@ -95,7 +87,6 @@ class EvidenceRequest(Message):
     members: dict[int, dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
 class TallyRequest(Message):
     """Asks holders of the label to add up the sealed votes and to compare them with their labels."""
 
@@ -111,7 +102,6 @@ class TallyRequest(Message):
             raise ValueError("a tally needs records and two classes or more")
 
 
-@dataclass(frozen=True, slots=True)
 class LocalRequest(Message):
     """Asks a station for the ensemble's predictions on its own rows: tallies of them, or the predictions."""
 
@@ -120,7 +110,6 @@ class LocalRequest(Message):
     records: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class PredictedRequest(Message):
     """Asks a station to open the class that each of its members predicts for every common record, as a column."""
 
@@ -134,7 +123,6 @@ class PredictedRequest(Message):
             raise ValueError("the ring must have 16 or 32 bits")
 
 
-@dataclass(frozen=True, slots=True)
 class TalliesReply(Message):
     """Sums over records as whole numbers of the ring, masked where more than one station tallies; this node's smallest count."""
 
@@ -142,7 +130,6 @@ class TalliesReply(Message):
     minimum_count: Public[int]
 
 
-@dataclass(frozen=True, slots=True)
 class PredictionsReply(Message):
     """Class probabilities of the station's rows, float64 (rows, classes), and their identifiers."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fedbayes.federation.declare import TARGET, argument, unless, when
@@ -34,7 +33,6 @@ STORE = Store(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fit(Target, Budget, Units, Members):
     """Of `fit`."""
 
@@ -219,7 +217,6 @@ class Fit(Target, Budget, Units, Members):
         return {} if columns is None else self.left_to_the_plan(self.cut(columns))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Evaluate(Scoring, Units):
     """Of `evaluate`."""
 

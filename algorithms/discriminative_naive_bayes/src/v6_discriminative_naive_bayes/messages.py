@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,6 @@ PERSONAL_ITERATIONS = 5  # of a personalised score, as the local iterations of a
 LARGEST_CLIP = 1e6  # far above the length of any row's gradient
 
 
-@dataclass(frozen=True, slots=True)
 class Shape(Message):
     """What kind of model is learned, from which columns.
 
@@ -110,7 +109,6 @@ def relation_of(noise: CountNoise, tables: str) -> Relation:
     return replace(noise.relation, unit="party") if tables == "local" else noise.relation
 
 
-@dataclass(frozen=True, slots=True)
 class CountsRequest(Message):
     """Ask for the counts of the tables, in a secure sum, with noise if `noise` says so."""
 
@@ -124,7 +122,6 @@ class CountsRequest(Message):
         self.noise.check_unit(self.shape.columns.unit)
 
 
-@dataclass(frozen=True, slots=True)
 class StepRequest(Message):
     """Ask for the summed loss and gradient at some weights, or for a station's own improvement of them.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from fedbayes.bayes.counting import DEFAULT_BINS
@@ -55,7 +55,6 @@ STORE = Store(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Outside(Arguments):
     """What becomes of values outside the domain."""
 
@@ -66,7 +65,6 @@ class Outside(Arguments):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Mechanism(Budget):
     """Which law the noise has."""
 
@@ -94,7 +92,6 @@ class Mechanism(Budget):
         return replace(noise, delta=0.0) if self.mechanism == "laplace" else noise
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fit(Mechanism, Placed, Target, Outside, Units, Members):
     """Of `fit`."""
 
@@ -160,7 +157,6 @@ class Fit(Mechanism, Placed, Target, Outside, Units, Members):
         return self.foreseen_columns(self.whom, self.outside)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Update(Mechanism, Placed, Outside, Units, Members):
     """Of `update`: the budget is that of the rows that are added now."""
 
@@ -169,7 +165,6 @@ class Update(Mechanism, Placed, Outside, Units, Members):
     model: dict[str, Any] = argument(MODEL, "Made by aggregation sum or gossip.", rank=TARGET)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Evaluate(Scoring, PlacedScores, Units):
     """Of `evaluate`."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from fedbayes.federation import Message
@@ -12,7 +10,6 @@ from fedbayes.federation.gate import Exact, Masked, Released, Sealed
 from .model import Plan
 
 
-@dataclass(frozen=True, slots=True)
 class StatisticsRequest(Message):
     """Ask for a station's statistics.
 
@@ -33,7 +30,6 @@ class StatisticsRequest(Message):
             raise ValueError("published statistics are not whole numbers and cannot be masked")
 
 
-@dataclass(frozen=True, slots=True)
 class StatisticsReply(Message):
     """A station's vector: masked (uint64), noisy (int64) or as published (float64)."""
 
@@ -47,7 +43,6 @@ class StatisticsReply(Message):
             raise ValueError("vector must be finite")
 
 
-@dataclass(frozen=True, slots=True)
 class GossipRequest(Message):
     """One step of gossip at one station.
 
@@ -71,7 +66,6 @@ class GossipRequest(Message):
             raise ValueError("a station receives at most one vector a step")
 
 
-@dataclass(frozen=True, slots=True)
 class GossipReply(Message):
     """A sealed vector for a peer (or none), the digest of the own one, and at the end the vector itself."""
 

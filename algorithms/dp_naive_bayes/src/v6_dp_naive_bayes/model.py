@@ -11,7 +11,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,6 @@ TINY = 1e-6  # of a count that noise made negative, as published
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
 class Plan(Message):
     """Everything that a station must know to answer; the method's one configuration object.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fedbayes.dp.promise import LEAST_EPSILON
@@ -32,7 +31,6 @@ STORE = Store(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Private(Arguments):
     """The budget of an answer."""
 
@@ -51,7 +49,6 @@ class Private(Arguments):
     neighbors: str = neighbors(when("epsilon"))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Tables(Matched, Private):
     """Of functions that ask for tables."""
 
@@ -81,7 +78,6 @@ class Tables(Matched, Private):
         return tables_bytes(asked, sizes, stations, rows)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Count(Matched, Private):
     """Of `count`."""
 
@@ -108,14 +104,12 @@ class Count(Matched, Private):
             raise ArgumentError("epsilon: noise is part of protocol masked_tables only")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Contingency(Tables):
     """Of `contingency`."""
 
     rounds_usually: ClassVar[int] = 4
 
 
-@dataclass(frozen=True, kw_only=True)
 class InformationGain(Tables):
     """Of `information_gain`."""
 
@@ -136,7 +130,6 @@ class InformationGain(Tables):
             raise ArgumentError("columns must not hold the label")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScalarProduct(Matched):
     """Of `scalar_product`."""
 

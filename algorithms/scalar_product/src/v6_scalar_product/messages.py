@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fedbayes.federation import Masked, Message, Sealed
 from fedbayes.federation.vertical.factor_info import Condition
 from fedbayes.federation.vertical.messages import Delivery
@@ -11,7 +9,6 @@ from fedbayes.federation.vertical.messages import Delivery
 PROTOCOLS = ("masked_tables", "thesis")
 
 
-@dataclass(frozen=True, slots=True)
 class ChainOpenRequest(Message):
     """Deal masks and open vectors for the protocol over `owners`, and for all its sub-protocols."""
 
@@ -24,7 +21,6 @@ class ChainOpenRequest(Message):
             raise ValueError("the protocol takes two or more owners, in order")
 
 
-@dataclass(frozen=True, slots=True)
 class ChainSumRequest(Message):
     """Add up this party's terms of all protocols; `sealed` comes from the other parties."""
 
@@ -33,7 +29,6 @@ class ChainSumRequest(Message):
     sealed: dict[int, Sealed]
 
 
-@dataclass(frozen=True, slots=True)
 class ChainSumReply(Message):
     """The party's terms, masked: uniform on their own. uint64 of shape (1,)."""
 

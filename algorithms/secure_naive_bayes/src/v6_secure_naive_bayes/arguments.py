@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fedbayes.dp.shares import HONEST_FRACTION
@@ -56,7 +55,6 @@ def _check_membership(name: str, value: Any) -> Any:
 MEMBERSHIP = json_value("the `membership` of a result", _check_membership)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Keys(Arguments):
     """How counts are encrypted."""
 
@@ -77,7 +75,6 @@ class Keys(Arguments):
         check_keys(self.keys, self.modulus_bits)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Split(Arguments):
     """How the records are split."""
 
@@ -89,7 +86,6 @@ class Split(Arguments):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fit(Target, Binned, Split, Keys, Members):
     """Of `fit`."""
 
@@ -171,7 +167,6 @@ class Fit(Target, Binned, Split, Keys, Members):
         return Noise(self.noise, self.epsilon or 0.0, delta, self.honest_fraction, self.unit, bound)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Classify(Target, Binned, Keys, Members):
     """Of `classify`."""
 
@@ -191,7 +186,6 @@ class Classify(Target, Binned, Keys, Members):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Evaluate(Scoring, PlacedScores, Split):
     """Of `evaluate`."""
 
@@ -242,7 +236,6 @@ class Evaluate(Scoring, PlacedScores, Split):
             )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Change(Keys):
     """Of `join` and `leave`."""
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from fedbayes.federation import Message
 from fedbayes.federation.gate import Sealed
 
 
-@dataclass(frozen=True, slots=True)
 class Plan(Message):
     """Who does what in an evaluation of vertically split records.
 
@@ -52,7 +50,6 @@ class Plan(Message):
             raise ValueError("rows, bits or features are out of range")
 
 
-@dataclass(frozen=True, slots=True)
 class ScoresRequest(Message):
     """Ask for the masked places of a station's rows, and at the dealer for the counters' keys.
 
@@ -67,7 +64,6 @@ class ScoresRequest(Message):
     plan: Plan
 
 
-@dataclass(frozen=True, slots=True)
 class ScoresReply(Message):
     """By counter: the masked places (rows,) of uint32, and the dealer's keys; both sealed."""
 
@@ -75,7 +71,6 @@ class ScoresReply(Message):
     keys: dict[int, Sealed]
 
 
-@dataclass(frozen=True, slots=True)
 class GradesRequest(Message):
     """Ask for a masked share of the tallies.
 

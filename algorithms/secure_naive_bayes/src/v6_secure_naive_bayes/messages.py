@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ OF_TABLES = Relation("add_remove", "record")
 MOST_QUERIES = 10_000  # records of one task; each takes a ciphertext a class
 
 
-@dataclass(frozen=True, slots=True)
 class Noise(Message):
     """How the stations' noise shares are drawn; `model` explains the fields.
 
@@ -68,7 +66,6 @@ class Noise(Message):
             raise ValueError("maximum_records belongs to the units party and identifier")
 
 
-@dataclass(frozen=True, slots=True)
 class Keying(Message):
     """What a station needs to derive or open its secret exponent.
 
@@ -97,7 +94,6 @@ class Keying(Message):
             raise ValueError("the keying material is malformed")
 
 
-@dataclass(frozen=True, slots=True)
 class DealRequest(Message):
     """Ask a helper for a modulus whose factors it forgets, and exponents that add up to zero."""
 
@@ -110,7 +106,6 @@ class DealRequest(Message):
             raise ValueError("bits or stations are out of range")
 
 
-@dataclass(frozen=True, slots=True)
 class DealReply(Message):
     """The modulus (hexadecimal), every station's exponent sealed for it, and the aggregator's (signed, the highest byte first)."""
 
@@ -119,7 +114,6 @@ class DealReply(Message):
     aggregator: Share[bytes]
 
 
-@dataclass(frozen=True, slots=True)
 class CountsRequest(Message):
     """Ask for the encrypted noisy tables of every feature by class.
 
@@ -151,7 +145,6 @@ class CountsRequest(Message):
             raise ValueError("the noise is for another number of rows of one unit than are used")
 
 
-@dataclass(frozen=True, slots=True)
 class ConfirmRequest(Message):
     """Ask a station to derive its exponent of a new epoch and to prove it by an encrypted zero."""
 
@@ -159,7 +152,6 @@ class ConfirmRequest(Message):
     uses: int
 
 
-@dataclass(frozen=True, slots=True)
 class CipherReply(Message):
     """Ciphertexts side by side, and the public channel key that the exponent was derived with."""
 
@@ -171,7 +163,6 @@ class CipherReply(Message):
             raise ValueError("public_key must have 32 bytes")
 
 
-@dataclass(frozen=True, slots=True)
 class FeaturesRequest(Message):
     """Ask which of these columns a station holds, and with `rows` how many rows it has."""
 
@@ -179,7 +170,6 @@ class FeaturesRequest(Message):
     rows: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class FeaturesReply(Message):
     """Which of the columns asked for the station holds; its number of rows where it was asked, 0 if it holds none of them."""
 
@@ -187,7 +177,6 @@ class FeaturesReply(Message):
     rows: Exact[int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class TablesRequest(Message):
     """Ask a station of vertically split records for noisy tables of its own features.
 
@@ -234,7 +223,6 @@ class TablesRequest(Message):
             raise ValueError("whole must be a finite number, at least what this station spends")
 
 
-@dataclass(frozen=True, slots=True)
 class TablesReply(Message):
     """Noisy class counts (classes,) and the released tables side by side, int64; None where not asked for.
 
@@ -252,7 +240,6 @@ class TablesReply(Message):
                 check_array(name, part.value, (None,), np.int64)
 
 
-@dataclass(frozen=True, slots=True)
 class FactorsRequest(Message):
     """Ask for the encrypted count products of records that are to be classified.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from fedbayes.dp.heavy_tails import NOISES
@@ -34,7 +33,6 @@ STORE = Store(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fit(Target, Units, Members):
     """Of `fit`."""
 
@@ -78,7 +76,6 @@ class Fit(Target, Units, Members):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Evaluate(Scoring, PlacedScores, Units):
     """Of `evaluate`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,6 @@ from fedbayes.federation.horizontal import Columns
 SENSITIVITIES = ("smooth", "global", "published")
 
 
-@dataclass(frozen=True, slots=True)
 class Settings(Message):
     """How the statistics are released.
 
@@ -67,7 +65,6 @@ class Settings(Message):
         return self.noisy and promise.holds(self.epsilon)
 
 
-@dataclass(frozen=True, slots=True)
 class ReleaseRequest(Message):
     """Ask a station for its noisy statistics."""
 
@@ -79,7 +76,6 @@ class ReleaseRequest(Message):
             raise ValueError("the noise is for another unit, or another number of rows of one, than are used")
 
 
-@dataclass(frozen=True, slots=True)
 class Statistics(Message):
     """One station's noisy statistics.
 
@@ -106,7 +102,6 @@ class Statistics(Message):
         check_array("second", self.second, self.first.shape)
 
 
-@dataclass(frozen=True, slots=True)
 class ReleaseReply(Message):
     """One station's statistics: released under its budget, or as published without one."""
 

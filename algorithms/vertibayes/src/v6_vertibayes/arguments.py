@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fedbayes.bayes.graph import Edges, parents_of_edges
@@ -58,7 +57,6 @@ STORE = Store(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fit(Split):
     """Of `fit`: how a network is learned."""
 

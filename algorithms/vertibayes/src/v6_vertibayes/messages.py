@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ def change_of(tables: int, cells: int) -> Change:
     return Change(float(tables), math.sqrt(tables), cells)
 
 
-@dataclass(frozen=True, slots=True)
 class CountsRequest(Message):
     """Asks a horizontal party for its masked tables: one axis a column, "missing" as the last state."""
 
@@ -52,7 +50,6 @@ class CountsRequest(Message):
         )
 
 
-@dataclass(frozen=True, slots=True)
 class CountsReply(Message):
     """All tables, flat, masked over Z/2^64; and the smallest count that this node allows to be published."""
 
@@ -60,7 +57,6 @@ class CountsReply(Message):
     minimum_count: Public[int]
 
 
-@dataclass(frozen=True, slots=True)
 class ScoresRequest(Message):
     """Asks for shares of every record's log-scores under a model that the researcher gave, of which every station makes the factors' weights.
 
@@ -77,7 +73,6 @@ class ScoresRequest(Message):
     identify: int | None
 
 
-@dataclass(frozen=True, slots=True)
 class TallyRequest(Message):
     """Asks the label's station to add up the sealed scores and to compare them with its labels; label and prior are those of the round before."""
 
@@ -86,7 +81,6 @@ class TallyRequest(Message):
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
 class TallyReply(Message):
     """Sums over records: see `fedbayes.bayes.metrics.Tallies`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fedbayes.federation.declare import PARTIES, TARGET, Arguments, argument
@@ -29,7 +28,6 @@ class OfModel(Arguments):
             )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Evaluate(Split, OfModel):
     """Of `evaluate`."""
 
@@ -47,7 +45,6 @@ class Evaluate(Split, OfModel):
     neighbors: str = neighbors(NOISY_RECORDS)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Classify(Helped, OfModel):
     """Of `classify`."""
 
@@ -64,7 +61,6 @@ class Classify(Helped, OfModel):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Sample(OfModel):
     """Of `sample`."""
 

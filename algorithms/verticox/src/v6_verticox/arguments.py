@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -84,7 +83,6 @@ def _readable(name: str, value: Any) -> str:
 FORMULA = Kind("string", "a formula", _readable)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fit(Cases, Private, Dealt):
     """Of `fit`."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .arguments import check_mapping
@@ -17,7 +16,6 @@ from .results import not_private
 from .rounds import Federation
 
 
-@dataclass(frozen=True, kw_only=True)
 class Questions(Arguments):
     """Of `preflight`."""
 

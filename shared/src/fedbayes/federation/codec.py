@@ -1,6 +1,6 @@
 """Typed messages and their one strict JSON form.
 
-A message is a frozen, slotted dataclass that derives from `Message`; its ``__post_init__`` checks ranges and shapes by ``ValueError``. `encode`
+A message is a frozen dataclass, as whatever derives from `Message` is; its ``__post_init__`` checks ranges and shapes by ``ValueError``. `encode`
 writes plain JSON, `decode` accepts exactly what `encode` writes: an unknown or a missing field, another type, or an array that does not
 match its stated shape is a `MessageError`. Arrays travel as dtype, shape and base64 of their little-endian bytes; floats keep every bit, NaN is null.
 
@@ -18,12 +18,14 @@ import math
 import types
 import typing
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from .errors import MessageError
+from .frozen import dataclass_transform
 
 DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 MOST_BYTES = 2**31  # of one array: below the server's limit on a result
@@ -34,10 +36,15 @@ PLAIN: dict[Any, type] = {kind: kind for kind in (bool, int, str, dict, list)}
 T = TypeVar("T", bound="Text")
 
 
+@dataclass_transform(frozen_default=True)
 class Message:
-    """Base of every message; see the module's text."""
+    """Base of every message, which makes a frozen dataclass of it; see the module's text."""
 
-    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True)(cls)
 
 
 class Text(str, ABC):
@@ -53,8 +60,6 @@ class Text(str, ABC):
 
 class Wrapped(Message):
     """Base of a generic message of one field, ``value``, that travels as the value alone."""
-
-    __slots__ = ()
 
 
 def encode(value: Any, raw: bool = False) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -33,7 +32,6 @@ Columns = Sequence[str]
 Weighed = tuple[tuple[str, ...], float]
 
 
-@dataclass(frozen=True, slots=True)
 class Contrasts(Message):
     """Asks for functions of the tables of a batch.
 

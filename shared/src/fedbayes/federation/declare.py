@@ -1,8 +1,8 @@
 """Arguments of a central function, each declared once.
 
-A class of arguments is a frozen dataclass whose fields are made by :func:`argument`, each of a kind of :mod:`fedbayes.federation.kinds`::
+A class of arguments is a frozen dataclass, as whatever derives from `Arguments` is; its fields are made by :func:`argument`, each of a kind of
+:mod:`fedbayes.federation.kinds`::
 
-    @dataclass(frozen=True, kw_only=True)
     class Fit(Parties):
         column: str = argument(COLUMN, "A numeric column.")
         bins: int = argument(whole(1, 100), "Bins of the column.", 20)
@@ -26,6 +26,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ..bayes.encoding import nearest
 from .errors import ArgumentError
+from .frozen import dataclass_transform
 from .kinds import Kind
 
 REQUIRED = dataclasses.MISSING
@@ -159,9 +160,10 @@ class Argument:
 A = TypeVar("A", bound="Arguments")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+@dataclass(frozen=True)
 class Arguments:
-    """Base of every class of arguments.
+    """Base of every class of arguments, which makes a frozen dataclass of it.
 
     Attributes
     ----------
@@ -176,6 +178,10 @@ class Arguments:
     reads_table: ClassVar[bool] = True
     rounds_usually: ClassVar[int] = 0
     releases_tables: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True, kw_only=True)(cls)
 
     @classmethod
     def usual_rounds(cls, given: Mapping[str, Any]) -> int:
@@ -243,16 +249,12 @@ def arguments_of(function: Callable[..., Any]) -> type[Arguments]:
     Raises
     ------
     TypeError
-        If there is none, or if the class was not made a dataclass itself, so that it would have its base's fields only.
+        If there is none.
     """
     parameters = list(inspect.signature(function).parameters)
     annotated = typing.get_type_hints(function).get(parameters[-1])
     if len(parameters) != 2 or not (isinstance(annotated, type) and issubclass(annotated, Arguments)):
         raise TypeError(f"{function.__name__} must take the federation and its class of arguments, and nothing else")
-    if "__dataclass_fields__" not in vars(annotated):
-        raise TypeError(
-            f"{annotated.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it"
-        )
     return annotated
 
 

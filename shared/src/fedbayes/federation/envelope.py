@@ -8,7 +8,7 @@ Whoever carries envelopes sees sizes and times only. A changed, repeated or misp
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, Protocol, TypeVar
 
 from ..mpc.relay import KEY_BYTES, KeyPair, SealBroken, SigningPair, is_signed, pairwise_key, seal, unseal
@@ -28,7 +28,6 @@ LEAST_FILED = 2**16
 """Sealed contents of this many bytes or more are left in the job's folder; below, writing a file takes longer than sending them."""
 
 
-@dataclass(frozen=True, slots=True)
 class Request(Message):
     """A request of the aggregator to stations.
 
@@ -190,7 +189,6 @@ def _binding(request: Request, organization: int, question_digest: str) -> bytes
     return "|".join((*parts, str(organization), question_digest)).encode()
 
 
-@dataclass(frozen=True, slots=True)
 class Reply(Message):
     """A reply as it travels: the station, its public key of the job, and the sealed content, or its digest if it was left in the job's folder."""
 

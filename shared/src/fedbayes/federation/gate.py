@@ -27,35 +27,30 @@ MOST_PUBLIC_BYTES = 4096
 """Public bytes are keys, signatures and digests; the longest, a modulus of 8192 bits (`mpc.joye_libert`), takes a quarter of this."""
 
 
-@dataclass(frozen=True, slots=True)
 class Public(Wrapped, Generic[T]):
     """Public metadata: flags, whole numbers, names and keys that say nothing of the values in the table."""
 
     value: T
 
 
-@dataclass(frozen=True, slots=True)
 class Exact(Wrapped, Generic[T]):
     """An exact aggregate, under the node's guards; not differentially private."""
 
     value: T
 
 
-@dataclass(frozen=True, slots=True)
 class Released(Wrapped, Generic[T]):
     """Noisy numbers whose privacy loss was debited before the noise was drawn."""
 
     value: T
 
 
-@dataclass(frozen=True, slots=True)
 class Share(Wrapped, Generic[T]):
     """One share of a secret: uniformly distributed to anybody who lacks the other shares."""
 
     value: T
 
 
-@dataclass(frozen=True, slots=True)
 class Masked(Message):
     """Numbers modulo 2^64 under pairwise masks, which cancel in the sum over exactly the participants of the round.
 
@@ -74,7 +69,6 @@ class Masked(Message):
             raise ValueError("masked numbers are of dtype uint64")
 
 
-@dataclass(frozen=True, slots=True)
 class Sealed(Message):
     """Bytes that only one organization can open."""
 
@@ -82,7 +76,6 @@ class Sealed(Message):
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
 class Broadcast(Message):
     """Bytes that some organizations can open: enciphered once, with the key sealed for each.
 

@@ -9,7 +9,7 @@ whatever central asks.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ MOST_PARTS = 1000
 """Of one budget: more rounds than any task has."""
 
 
-@dataclass(frozen=True, slots=True)
 class Installment(Message):
     """What one round spends of a budget.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,7 +36,6 @@ LOUD = 5
 """Deviations of noise above which a noisy count is taken for more than noise."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Describe(Budget, Units, Members):
     """Of `describe`."""
 
@@ -81,7 +80,6 @@ class Describe(Budget, Units, Members):
             return DescribeRequest(schema.to_domain(), bins, self.added, self.whom)
 
 
-@dataclass(frozen=True, slots=True)
 class DescribeRequest(Message):
     """Ask what columns hold.
 
@@ -129,7 +127,6 @@ class DescribeRequest(Message):
         return bins_of(self.bins, column.name)
 
 
-@dataclass(frozen=True, slots=True)
 class DescribeReply(Message):
     """A station's counts under masks, what may be shown of columns that it alone has, and the smallest count that its node lets be published."""
 

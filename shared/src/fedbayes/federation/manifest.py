@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ..dp.shares import HONEST_FRACTION
@@ -80,7 +79,6 @@ def model_digest(model: Mapping[str, Any]) -> str:
     return digest_of(outline_of(model))
 
 
-@dataclass(frozen=True, slots=True)
 class Card(Message):
     """An organization's keys in one job.
 
@@ -123,7 +121,6 @@ class Card(Message):
             raise MessageError(f"the keys of organization {self.organization} are not signed by it; the job stops")
 
 
-@dataclass(frozen=True, slots=True)
 class ModelSeal(Message):
     """What shows that a model comes out of a fit of this federation.
 
@@ -150,7 +147,6 @@ class ModelSeal(Message):
         return text_of("model", self.algorithm, self.manifest, self.tokens, digest)
 
 
-@dataclass(frozen=True, slots=True)
 class ModelClaim(Message):
     """A model that was given as an argument: its digest, and its seal if it has one."""
 
@@ -158,7 +154,6 @@ class ModelClaim(Message):
     seal: ModelSeal | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Manifest(Message):
     """What a job is.
 

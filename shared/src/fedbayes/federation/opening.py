@@ -15,7 +15,6 @@ from .manifest import Card, ModelClaim
 UNITS = ("row", "identifier", "party", "record")
 
 
-@dataclass(frozen=True, slots=True)
 class Relation(Message):
     """Which tables are neighbours, so whom a promise is for; `Station.charge` holds every release to the one that the job announced.
 
@@ -41,7 +40,6 @@ class Relation(Message):
             raise ValueError("the relation of neighbours is none that is known")
 
 
-@dataclass(frozen=True, slots=True)
 class Preflight(Message):
     """What a task will ask of every station, as far as this is known before any table is read. Stations hold it to that (`announced`).
 
@@ -107,7 +105,6 @@ class Preflight(Message):
         return max(self.epsilon + self.shared_epsilon, self.most[0]), max(self.delta, self.most[1])
 
 
-@dataclass(frozen=True, slots=True)
 class OpenRequest(Message):
     """Ask for a station's keys of the job, and announce what the task will ask.
 
@@ -128,7 +125,6 @@ class OpenRequest(Message):
     stations: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class OpenReply(Message):
     """A station's keys of the job, whether it holds the task's database, which of the announced columns, and its limits, which `disclosure_settings` tells."""
 

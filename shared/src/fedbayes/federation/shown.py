@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ NEARLY_ALL = 0.9
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the quantiles that describe a number
 
 
-@dataclass(frozen=True, slots=True)
 class Shown(Message):
     """Of one column.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -39,7 +38,6 @@ def times(least: int) -> Kind:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Split(Arguments):
     """How the records are split, and what is public where stations hold whole records."""
 
@@ -89,7 +87,6 @@ class Split(Arguments):
         return super().unused() + ["times has no effect without split='horizontal' and without epsilon"] * idle
 
 
-@dataclass(frozen=True, kw_only=True)
 class Cases(Split):
     """How much each record counts, from when it is observed, and which records belong together."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ MOST_EVALUATIONS = 10
 """Points at which a fit may ask for the sums of risk sets: what it opens of a group of records is bounded by it (see `grid.fewest`)."""
 
 
-@dataclass(frozen=True, slots=True)
 class Question(Message):
     """What is fitted to which columns.
 
@@ -148,14 +146,12 @@ def reference_of(column: Column, wanted: Any) -> str:
     return category if category in column.keys else min(column.keys)
 
 
-@dataclass(frozen=True, slots=True)
 class TallyRequest(Message):
     """Ask for the counts of events and censored records by time of the grid, and for moments of the columns."""
 
     question: Question
 
 
-@dataclass(frozen=True, slots=True)
 class Point(Message):
     """Where sums are asked for.
 
@@ -184,14 +180,12 @@ class Point(Message):
             raise ValueError("scale must be positive, and number one of those that are allowed")
 
 
-@dataclass(frozen=True, slots=True)
 class RiskRequest(Message):
     """Ask for the sums over risk sets at a point: of relative risks, and of columns weighted by them."""
 
     point: Point
 
 
-@dataclass(frozen=True, slots=True)
 class SquaresRequest(Message):
     """Ask for one matrix of squares over all records, each weighted by its risk and what the times up to its own have, and for concordance.
 
@@ -223,14 +217,12 @@ def check_hazards(point: Point, spent: np.ndarray[Any, Any], tied: np.ndarray[An
         check_array(name, array, (len(point.question.times),), least=0.0)
 
 
-@dataclass(frozen=True, slots=True)
 class WeighRequest(Message):
     """Ask for the sums of case weights and of their squares over events, others and who enters, by time of the united grid."""
 
     question: Question
 
 
-@dataclass(frozen=True, slots=True)
 class ScoresRequest(Message):
     """Ask for the sum over the clusters of the products of their summed score residuals.
 

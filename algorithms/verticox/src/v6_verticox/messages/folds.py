@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fedbayes.federation import Exact, Message, Public, Sealed
 
 from .private import EnterReply, EnterRequest, PermuteReply, PermuteRequest, StageReply, StageRequest
@@ -14,7 +12,6 @@ MOST_FOLDS = 50
 """Every message of a fit travels once a fold."""
 
 
-@dataclass(frozen=True, slots=True)
 class DrawRequest(Message):
     """The outcome holder: draw the secret of the folds and seal it for the other share holders."""
 
@@ -26,7 +23,6 @@ class DrawRequest(Message):
             raise ValueError("a cross-validation takes 2 to 50 folds and two or more share holders")
 
 
-@dataclass(frozen=True, slots=True)
 class SplitRequest(Message):
     """Keep the training records of every fold."""
 
@@ -40,14 +36,12 @@ class SplitRequest(Message):
             raise ValueError("a cross-validation takes 2 to 50 folds")
 
 
-@dataclass(frozen=True, slots=True)
 class SplitReply(Message):
     """From the outcome holder: what it tells of the training records of every fold."""
 
     outcomes: Exact[list[Outcome]] | None
 
 
-@dataclass(frozen=True, slots=True)
 class FoldRequest(Message):
     """One request of one fold's fit; the others are None."""
 
@@ -61,7 +55,6 @@ class FoldRequest(Message):
             raise ValueError("a fold asks for one thing at a time")
 
 
-@dataclass(frozen=True, slots=True)
 class FoldReply(Message):
     """The answer to one fold's request."""
 
@@ -71,21 +64,18 @@ class FoldReply(Message):
     partial_stage: StageReply | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class FoldsRequest(Message):
     """What several folds ask of one organization in one round."""
 
     parts: list[FoldRequest]
 
 
-@dataclass(frozen=True, slots=True)
 class FoldsReply(Message):
     """The answers."""
 
     parts: list[FoldReply]
 
 
-@dataclass(frozen=True, slots=True)
 class HeldOutRequest(Message):
     """Coefficients of this station's columns (in its own scale), fold by fold; who else scores."""
 
@@ -95,21 +85,18 @@ class HeldOutRequest(Message):
     coefficients: list[list[float]]
 
 
-@dataclass(frozen=True, slots=True)
 class HeldOutReply(Message):
     """The masked linear predictor of every record under the fit that did not see it, sealed for the outcome holder."""
 
     sealed: Sealed | None
 
 
-@dataclass(frozen=True, slots=True)
 class FoldCurves(Message):
     """The baseline of one fold's fit, by stratum."""
 
     curves: list[Curve]
 
 
-@dataclass(frozen=True, slots=True)
 class JudgeRequest(Message):
     """The sealed predictors of held-out records, and every fold's baseline."""
 

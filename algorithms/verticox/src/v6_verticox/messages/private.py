@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,6 @@ MOST_POINTS, MOST_SEEN = 40, BESIDE - 1
 """Of the likelihood, in one job: each tells central as many numbers as there are features. Fits take five to fifteen; more where predictors are seen."""
 
 
-@dataclass(frozen=True, slots=True)
 class Stage(Message):
     """One stage of the arithmetic of a step.
 
@@ -94,7 +93,6 @@ class Stage(Message):
         return Name(kind, self.step, self.version)
 
 
-@dataclass(frozen=True, slots=True)
 class EnterRequest(Message):
     """Stations: mask and send columns (step 0) or exp(linear predictor). Dealer: deal these stages.
 
@@ -116,7 +114,6 @@ class EnterRequest(Message):
             raise ValueError("a point is beside no step of the request")
 
 
-@dataclass(frozen=True, slots=True)
 class EnterReply(Message):
     """Sealed for the outcome holder: masked inputs, or from the helper what sorts them. `dealt`, from the helper: sealed for who takes corrections."""
 
@@ -124,7 +121,6 @@ class EnterReply(Message):
     dealt: Sealed | None
 
 
-@dataclass(frozen=True, slots=True)
 class PermuteRequest(Message):
     """The stations' masked vectors and what the dealer tells for sorting them, sealed for the outcome holder."""
 
@@ -135,14 +131,12 @@ class PermuteRequest(Message):
     beside: list[int] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
 class PermuteReply(Message):
     """Sorted under a new mask; sealed for the share holders."""
 
     published: Broadcast
 
 
-@dataclass(frozen=True, slots=True)
 class Opened(Message):
     """What a stage opened: sums of the share holders' parts, as central added them.
 
@@ -162,7 +156,6 @@ class Opened(Message):
             raise ValueError("a sum of openings is malformed")
 
 
-@dataclass(frozen=True, slots=True)
 class StageRequest(Message):
     """What the previous stage opened, or nothing, and the stages to compute (the main one first, others beside it).
 
@@ -177,7 +170,6 @@ class StageRequest(Message):
     for_stations: dict[int, Sealed] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
 class StageReply(Message):
     """The station's part of every opening, their checksum, and shares of what central may know.
 
@@ -192,7 +184,6 @@ class StageReply(Message):
     counts: Exact[list[int]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class GroupRequest(Message):
     """Bring the residuals that a stage sums by cluster from the rows' order to that of the clusters.
 
@@ -216,7 +207,6 @@ class GroupRequest(Message):
     dealt: Sealed | None
 
 
-@dataclass(frozen=True, slots=True)
 class GroupReply(Message):
     """From the outcome holder residuals in the common order, sealed for the grouper; from this one what it publishes, sealed for the share holders."""
 
@@ -224,7 +214,6 @@ class GroupReply(Message):
     published: Broadcast | None
 
 
-@dataclass(frozen=True, slots=True)
 class FinishRequest(Message):
     """The final coefficients of this station's columns (in its own scale)."""
 
@@ -232,7 +221,6 @@ class FinishRequest(Message):
     coefficients: list[float]
 
 
-@dataclass(frozen=True, slots=True)
 class FinishReply(Message):
     """Masked sum of coefficient times mean over the station's columns, 40 fractional bits; nothing from the helper."""
 

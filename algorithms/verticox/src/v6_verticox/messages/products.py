@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fedbayes.federation import Message
 
 CENTRE_UNITS = 16
@@ -16,7 +14,6 @@ MOST_CELLS = 100
 """Combinations of columns that are held against each other for few records: each is a product of two vectors on shares."""
 
 
-@dataclass(frozen=True, slots=True)
 class Side(Message):
     """A station's part of a product: its columns with every category in full.
 
@@ -63,7 +60,6 @@ class Side(Message):
             raise ValueError("a part of a product is out of range")
 
 
-@dataclass(frozen=True, slots=True)
 class Product(Message):
     """Who enters what of a product.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,10 @@ SUM_BITS = 40
 """Fractional bits of the linear predictors in a masked sum."""
 
 
-@dataclass(frozen=True, slots=True)
 class LocateRequest(Ordered):
     """Put the rows in the common order; say which columns of the model are here."""
 
 
-@dataclass(frozen=True, slots=True)
 class LocateReply(Message):
     """Columns that are here."""
 
@@ -57,7 +54,6 @@ def split_name(features: Sequence[str], name: str) -> tuple[str, str | None]:
     return feature, name[len(feature) + 1 :]
 
 
-@dataclass(frozen=True, slots=True)
 class ScoreRequest(Message):
     """The outline of the model that the researcher gave (`manifest.outline_of`), the same for everybody: coefficients, formula,
     levels and references; who scores.
@@ -117,7 +113,6 @@ class ScoreRequest(Message):
         return [(*split_name(features, name), coefficient) for name, coefficient in named]
 
 
-@dataclass(frozen=True, slots=True)
 class Curve(Message):
     """Cumulative baseline hazard of one stratum, which does not fall: predicted survival is between 0 and 1."""
 
@@ -129,7 +124,6 @@ class Curve(Message):
         check_step(self.times, self.hazard)
 
 
-@dataclass(frozen=True, slots=True)
 class AssessRequest(Message):
     """The sealed linear predictors, and the model: its outline with the baseline (`manifest.outline_of`).
 
@@ -173,7 +167,6 @@ class AssessRequest(Message):
         return [str(self.model["time"]), str(self.model["event"]), *([self.strata] if self.strata else [])]
 
 
-@dataclass(frozen=True, slots=True)
 class AssessReply(Message):
     """Aggregates over all records."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ LAST = 1
 """The only step of solver "admm" on shares."""
 
 
-@dataclass(frozen=True, slots=True)
 class PredictRequest(Message):
     """Coefficients of this station's columns; with `columns`, also open the columns to the outcome holder. Dealer: deal these stages."""
 
@@ -35,7 +33,6 @@ class PredictRequest(Message):
             raise ValueError(TOO_MANY)
 
 
-@dataclass(frozen=True, slots=True)
 class PredictReply(Message):
     """For the outcome holder: masked linear predictor, opened columns, corrections. For central: the columns' mask key, or dealt numbers."""
 
@@ -46,7 +43,6 @@ class PredictReply(Message):
     corrections: Sealed | None
 
 
-@dataclass(frozen=True, slots=True)
 class ResidualRequest(Message):
     """The stations' sealed predictors (and columns, once); coefficients of the outcome holder's own columns.
 
@@ -68,7 +64,6 @@ class ResidualRequest(Message):
             raise ValueError(TOO_MANY)
 
 
-@dataclass(frozen=True, slots=True)
 class ResidualReply(Message):
     """Masked residuals (rows, vectors), shares of the others' products with them, own products, likelihood, baseline.
 
@@ -84,7 +79,6 @@ class ResidualReply(Message):
     published: Broadcast
 
 
-@dataclass(frozen=True, slots=True)
 class AdmmRequest(Message):
     """One iteration at a station: step parameter, sums of its columns over the events, what the outcome holder sealed.
 
@@ -102,7 +96,6 @@ class AdmmRequest(Message):
     stages: list[Stage]
 
 
-@dataclass(frozen=True, slots=True)
 class AdmmReply(Message):
     """The masked linear predictor, sealed for the outcome holder; or coefficients, published risks, corrections."""
 
@@ -112,7 +105,6 @@ class AdmmReply(Message):
     corrections: Sealed | None
 
 
-@dataclass(frozen=True, slots=True)
 class AuxiliaryRequest(Message):
     """The stations' sealed predictors, and the sums of the outcome holder's own columns over the events."""
 
@@ -124,7 +116,6 @@ class AuxiliaryRequest(Message):
     update: str
 
 
-@dataclass(frozen=True, slots=True)
 class AuxiliaryReply(Message):
     """What each station needs next, sealed; norms of the residuals; likelihood."""
 

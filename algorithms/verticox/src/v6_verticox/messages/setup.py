@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from fedbayes.federation import Exact, Message
 from fedbayes.federation.vertical.messages import Parcel, Setup
@@ -11,7 +11,6 @@ from fedbayes.federation.vertical.messages import Parcel, Setup
 from .products import Product, Side
 
 
-@dataclass(frozen=True, slots=True)
 class Question(Message):
     """The columns asked for, and who plays which part.
 
@@ -82,7 +81,6 @@ class Question(Message):
             )
 
 
-@dataclass(frozen=True, slots=True)
 class Ordered(Message):
     """A question about rows in the common order."""
 
@@ -91,12 +89,10 @@ class Ordered(Message):
     order: list[Parcel]
 
 
-@dataclass(frozen=True, slots=True)
 class PrepareRequest(Ordered):
     """Put the rows in the common order, check and scale the columns."""
 
 
-@dataclass(frozen=True, slots=True)
 class Outcome(Message):
     """What the outcome holder tells of its columns: counts and times of groups of events, no single record."""
 
@@ -118,7 +114,6 @@ class Outcome(Message):
         return self.weight or float(self.events)
 
 
-@dataclass(frozen=True, slots=True)
 class Described(Message):
     """The station's design columns by feature, the power of two each is divided by, its rows, how far tails reach (`tails.reach`), and of text
     features the category that is left out. With missing="complete" the share of its records that have no gap, rounded up to eighths; else 1.
@@ -144,14 +139,12 @@ class Described(Message):
             raise ValueError("the reach of the columns' tails does not fit the columns")
 
 
-@dataclass(frozen=True, slots=True)
 class PrepareReply(Message):
     """What the station tells of its columns, None where it has none of those asked for."""
 
     described: Exact[Described] | None
 
 
-@dataclass(frozen=True, slots=True)
 class Plan(Message):
     """Matched and shapes once everything is prepared.
 

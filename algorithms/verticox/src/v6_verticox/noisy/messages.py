@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,12 @@ MOST_STAGES = 10
 """Far above what the most stations with features make."""
 
 
-@dataclass(frozen=True, slots=True)
 class ArrangeRequest(Ordered):
     """Put the rows in the common order, and say which columns are here; `asked` has the features in any order."""
 
     asked: Asked
 
 
-@dataclass(frozen=True, slots=True)
 class ArrangeReply(Message):
     """Which columns are here, and the number of common records: public in the relation of the promise."""
 
@@ -32,7 +29,6 @@ class ArrangeReply(Message):
     records: Public[int]
 
 
-@dataclass(frozen=True, slots=True)
 class Joint(Message):
     """What is fitted, and who plays which part.
 
@@ -54,14 +50,12 @@ class Joint(Message):
             raise ValueError("the plan does not fit the question")
 
 
-@dataclass(frozen=True, slots=True)
 class SurveyRequest(Message):
     """Ask for the outline of the records: of every station what it has of it."""
 
     joint: Joint
 
 
-@dataclass(frozen=True, slots=True)
 class Sizes(Message):
     """What of a step the dealer needs: numbers of groups and of periods, and whether records count in the matrix by their risk."""
 
@@ -80,7 +74,6 @@ class Sizes(Message):
         return cls(point.step, len(point.groups), len(point.periods), point.weighted)
 
 
-@dataclass(frozen=True, slots=True)
 class Factors(Message):
     """Stations: mask and send what each has of a record at a point. Dealer (without a point): deal for the step."""
 
@@ -93,7 +86,6 @@ class Factors(Message):
             _check_point(self.plan, self.sizes, self.point)
 
 
-@dataclass(frozen=True, slots=True)
 class FactorsReply(Message):
     """Numbers less a mask that the helper knows too, sealed for the other share holders; from the helper what it deals, sealed for who takes it."""
 
@@ -101,7 +93,6 @@ class FactorsReply(Message):
     dealt: Sealed | None
 
 
-@dataclass(frozen=True, slots=True)
 class Products(Message):
     """Multiply: a stage of a step, with the letters of the other share holders that open what is before it; after the last stage noisy sums are revealed."""
 
@@ -118,7 +109,6 @@ class Products(Message):
             raise ValueError("a stage is out of range")
 
 
-@dataclass(frozen=True, slots=True)
 class ProductsReply(Message):
     """The station's part of every opening, sealed for the other share holders, or its share of the noisy sums, its own noise in it: words of the ring."""
 

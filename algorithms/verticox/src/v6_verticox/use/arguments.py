@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fedbayes.federation.declare import TARGET, argument, when
@@ -43,7 +42,6 @@ class Judging(Dealt):
             )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Evaluate(Promised, Judging):
     """Of `evaluate`; a model of whole records is judged on whole records."""
 
@@ -120,7 +118,6 @@ class Evaluate(Promised, Judging):
         return cls.rounds_usually
 
 
-@dataclass(frozen=True, kw_only=True)
 class Predict(Judging):
     """Of `predict`; with `rows_aligned` the records come in the order of the stations' rows, else in an order that is random."""
 
@@ -145,7 +142,6 @@ class Predict(Judging):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Baseline(Judging):
     """Of `baseline`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +19,6 @@ from .noise import CountNoise
 from .units import Unit
 
 
-@dataclass(frozen=True, slots=True)
 class SumReply(Message):
     """One station's vector of whole numbers: masked, or int64 with local noise."""
 

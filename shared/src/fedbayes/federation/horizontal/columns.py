@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -39,7 +38,6 @@ def schema_errors(kind: type[Exception]) -> Iterator[None]:
     raise failure from None
 
 
-@dataclass(frozen=True)
 class Columns(Message):
     """The columns of a task and their public domains; part of the requests of every horizontal method.
 
@@ -133,7 +131,6 @@ class Columns(Message):
                 yield self.schema.encode(table, "absorb")
 
 
-@dataclass(frozen=True, slots=True)
 class SchemaReply(Message):
     """The public domains of a station's columns; None if it has no schema file."""
 

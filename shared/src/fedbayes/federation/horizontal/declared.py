@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from fedbayes.bayes.counting import DEFAULT_BINS
@@ -51,7 +50,6 @@ def most_rows(used_when: When | tuple[When, ...] = IDENTIFIED, rank: int = OWN) 
     return argument(whole(1, MOST_ROWS), words, 1, used_when=used_when, unit="rows", rank=rank)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Target(Arguments):
     """What is learned: label, features and their public domains."""
 
@@ -75,14 +73,12 @@ class Target(Arguments):
         return Columns(self.label, names, {name: domain[name] for name in (*names, self.label)}, outside, unit)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Binned(Arguments):
     """How numeric features become tables."""
 
     bins: int | dict[str, Any] = argument(BINS, "Bins of numeric features.", DEFAULT_BINS)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Units(Arguments):
     """Whom the promise is for."""
 
@@ -107,7 +103,6 @@ class Units(Arguments):
         return check_unit(self.unit, self.id_column, self.max_rows_per_identifier)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Budget(Arguments):
     """The budget of an answer; a function that lets the researcher place its noise adds `Placed`, one with other units `Units`."""
 
@@ -154,7 +149,6 @@ class Budget(Arguments):
         return unit
 
 
-@dataclass(frozen=True, kw_only=True)
 class Placed(Arguments):
     """Where noise is added, by default inside the secure sum."""
 
@@ -165,7 +159,6 @@ class Placed(Arguments):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Members(Arguments):
     """Who takes part."""
 
@@ -174,7 +167,6 @@ class Members(Arguments):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Scoring(Budget, Members):
     """Of every `evaluate` over horizontally split tables."""
 
@@ -201,7 +193,6 @@ class Scoring(Budget, Members):
     honest_fraction: float = honest_fraction((when("epsilon"), unless("noise", "local", "none")))
 
 
-@dataclass(frozen=True, kw_only=True)
 class PlacedScores(Arguments):
     """Where the noise of scores is added."""
 

@@ -56,7 +56,6 @@ class Query:
     nonnegative: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class CountNoise(Message):
     """How noise is added to a release; part of requests.
 

@@ -67,7 +67,6 @@ def _load(load: Loader[C], model: Any, kind: type[Exception]) -> C:
         return load(model)
 
 
-@dataclass(frozen=True, slots=True)
 class EvaluateRequest(Message):
     """Ask for the tallies of a model.
 

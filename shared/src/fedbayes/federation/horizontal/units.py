@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ UNITS = ("row", "identifier")
 MOST_ROWS = 10_000  # of one identifier
 
 
-@dataclass(frozen=True, slots=True)
 class Unit(Message):
     """Whom the promise is for; part of requests.
 

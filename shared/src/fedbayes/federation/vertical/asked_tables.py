@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
@@ -19,7 +18,6 @@ MOST_AXES = 8
 """Factors of one table."""
 
 
-@dataclass(frozen=True, slots=True)
 class AskedTables(Message):
     """Tables over one to eight factors each: `names` of all factors, how many factors each table has, and their positions in `names`."""
 

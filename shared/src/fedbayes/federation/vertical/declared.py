@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...bayes.graph import Edges
@@ -89,7 +88,6 @@ EDGES = json_value("a list of edges [parent, child]", check_edges)
 RECORDS = json_value("{column: [values]}", check_records)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Identified(Arguments):
     """By what the stations' records are matched, where a function may do without."""
 
@@ -108,7 +106,6 @@ class Identified(Arguments):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Records(Identified):
     """How the stations' records are matched."""
 
@@ -123,7 +120,6 @@ class Records(Identified):
         return check_alignment(self.id_column, self.rows_aligned)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Helped(Arguments):
     """Who takes part."""
 
@@ -133,19 +129,16 @@ class Helped(Arguments):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Matched(Records, Helped):
     """Of every function over matched records."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Dealt(Matched):
     """Of every function over matched records that needs a dealer."""
 
     helper: int | str | None = argument(ORGANIZATION, DEALER_WORDS, None, rank=PARTIES)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Split(Identified, Helped):
     """How the records are split, where a function knows several ways; and who takes part."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..codec import Message
@@ -28,7 +28,6 @@ MOST_DEALT_TABLES = 2 + MOST_DEALT  # of one match: a product, where it counts, 
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "between", "missing")
 
 
-@dataclass(frozen=True, slots=True)
 class Condition(Message):
     """One comparison on one column; a missing value satisfies `missing` only."""
 
@@ -41,7 +40,6 @@ class Condition(Message):
             raise ValueError(f"op must be one of: {', '.join(OPERATORS)}")
 
 
-@dataclass(frozen=True, slots=True)
 class Wanted(Message):
     """Something to open: every station takes the part that concerns its own columns.
 
@@ -63,7 +61,6 @@ class Wanted(Message):
             raise ValueError("what is wanted is malformed")
 
 
-@dataclass(frozen=True, slots=True)
 class FactorInfo(Message):
     """A shared matrix: see `mpc.shared_products.Factor`; and the stage in which it was opened, by whom.
 

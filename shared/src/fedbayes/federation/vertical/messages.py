@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,6 @@ from .factor_info import (
 from .states import check_bins, check_domain
 
 
-@dataclass(frozen=True, slots=True)
 class Opened(Message):
     """What a station sends to others: one content, enciphered, and for each receiver a letter with what opens it."""
 
@@ -44,7 +43,6 @@ class Opened(Message):
     keys: dict[int, Sealed]
 
 
-@dataclass(frozen=True, slots=True)
 class Parcel(Message):
     """The same on its way to the receivers, with its sender; `stage` of an order or a list of hashes is the station that it is of."""
 
@@ -60,7 +58,6 @@ class Parcel(Message):
         return cls(sender, stage, list(opened.names.value), opened.content.value, opened.keys)
 
 
-@dataclass(frozen=True, slots=True)
 class Setup(Message):
     """Who plays which part in this job, and how columns become states. Helper 0: none, replicated shares instead.
 
@@ -112,7 +109,6 @@ class Setup(Message):
             raise ValueError("private products take two data stations and a helper apart from them, or three stations")
 
 
-@dataclass(frozen=True, slots=True)
 class SubmitRequest(Message):
     """Hash the identifiers for the helper; open what is wanted for the other stations."""
 
@@ -125,7 +121,6 @@ class SubmitRequest(Message):
         check_wanted(self.wanted, self.bits)
 
 
-@dataclass(frozen=True, slots=True)
 class SubmitReply(Message):
     """Sealed hashes, openings, and what central learns of the station's columns.
 
@@ -143,7 +138,6 @@ class SubmitReply(Message):
     minimum_count: Public[int]
 
 
-@dataclass(frozen=True, slots=True)
 class MatchRequest(Message):
     """Match hashes (sealed by the stations) and deal corrections for the tables named.
 
@@ -165,7 +159,6 @@ class MatchRequest(Message):
         check_dealt(0, self.deal, self.factors)
 
 
-@dataclass(frozen=True, slots=True)
 class MatchReply(Message):
     """Number of common records, which everyone learns; every station's order, by station, and its sealed corrections.
 
@@ -181,7 +174,6 @@ class MatchReply(Message):
         return [Parcel.of(sender, party, opened) for party, opened in self.orders.items()]
 
 
-@dataclass(frozen=True, slots=True)
 class Delivery(Message):
     """What a station needs for a question and may not have yet."""
 
@@ -202,7 +194,6 @@ class Delivery(Message):
             check_true(self.factors)
 
 
-@dataclass(frozen=True, slots=True)
 class Product(Message):
     """A row-wise product to open: the new factor, and the two it is made of."""
 
@@ -211,7 +202,6 @@ class Product(Message):
     right: str
 
 
-@dataclass(frozen=True, slots=True)
 class ExtendRequest(Message):
     """Open further factors in the common order."""
 
@@ -237,7 +227,6 @@ class ExtendRequest(Message):
         check_sizes(self.delivery.rows, [product.factor for product in self.products])
 
 
-@dataclass(frozen=True, slots=True)
 class ExtendReply(Message):
     """Openings of this stage."""
 
@@ -246,7 +235,6 @@ class ExtendReply(Message):
     parcel: Opened | None
 
 
-@dataclass(frozen=True, slots=True)
 class TablesRequest(Message):
     """Answer tables over factors, or functions of them, in shares; where they are paid for, with this station's share of the noise."""
 
@@ -293,7 +281,6 @@ class TablesRequest(Message):
         return self.tables.joined({info.name: info.columns for info in self.delivery.factors})
 
 
-@dataclass(frozen=True, slots=True)
 class TablesReply(Message):
     """Flat shares of all tables, uniform on their own."""
 

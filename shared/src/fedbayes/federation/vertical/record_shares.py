@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +26,6 @@ RING_BITS = 32  # of a record's score; the other half of the word masks what car
 Ring = npt.NDArray[np.uint64]
 
 
-@dataclass(frozen=True, slots=True)
 class WeightedFactors(Message):
     """A score of every record: a sum over factors of (joint indicator) times (weights), int64 matrices (states, classes), one a factor."""
 

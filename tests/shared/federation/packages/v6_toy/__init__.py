@@ -2,7 +2,6 @@
 
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,27 +52,22 @@ def announced(epsilon: float, function: str) -> Preflight:
     return Preflight(functions=(function,), epsilon=epsilon, relation=ROWS)
 
 
-@dataclass(frozen=True, slots=True)
 class Ask(Message):
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class Sum(Message):
     values: Masked
 
 
-@dataclass(frozen=True, slots=True)
 class Values(Message):
     values: Released[np.ndarray]
 
 
-@dataclass(frozen=True, slots=True)
 class Letters(Message):
     letters: dict[int, Sealed]
 
 
-@dataclass(frozen=True, slots=True)
 class SealedLetters(Message):
     letters: dict[int, Sealed]
     read: Public[dict[int, str]]
@@ -133,7 +127,6 @@ def run_sum(federation: Federation, column: str, survivors: bool = False, organi
     return federation.result(model={"n": int(total[0]), "sum": int(total[1])})
 
 
-@dataclass(frozen=True, slots=True)
 class ScoreRequest(Message):
     column: str
     mean: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ MOST_BINS = 20
 """Of the linear predictor in a stratum: pairs in one bin are estimated, one in 20."""
 
 
-@dataclass(frozen=True, slots=True)
 class Judged(Message):
     """A model and the records that it is judged on.
 
@@ -103,14 +102,12 @@ class Judged(Message):
         return np.asarray(product(columns, self.coefficients * half) + (self.coefficients @ middle - self.offset))
 
 
-@dataclass(frozen=True, slots=True)
 class PredictorsRequest(Message):
     """Ask for the counts of events and censored records by time of the grid, and of records by place of their linear predictor."""
 
     judged: Judged
 
 
-@dataclass(frozen=True, slots=True)
 class MeasuresRequest(Message):
     """Ask for the records by bin of the linear predictor and united time, and for sums of predicted survival and of squared errors.
 
@@ -180,7 +177,6 @@ def _check_places(name: str, array: np.ndarray[Any, Any], shape: tuple[int, ...]
         raise ValueError(f"{name} must be whole numbers that do not fall")
 
 
-@dataclass(frozen=True, slots=True)
 class TableRequest(Message):
     """Ask for the records by bin of the linear predictor, time and status, with noise.
 

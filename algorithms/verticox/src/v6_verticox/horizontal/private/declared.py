@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from fedbayes.federation.declare import TARGET, UNIT, Arguments, argument, when
@@ -16,7 +15,6 @@ DELTA = 1e-6
 """Below one in a million rows."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Promised(Arguments):
     """Noise of an answer, and whom its promise is for; who inherits says what `epsilon` pays."""
 
@@ -66,7 +64,6 @@ class Promised(Arguments):
         _ = self.added
 
 
-@dataclass(frozen=True, kw_only=True)
 class Private(Promised):
     """Of a fit with noise."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ LARGEST = 1e12
 what a record adds is divided by it, and by its square, before it becomes a whole number, which an infinite one cannot."""
 
 
-@dataclass(frozen=True, slots=True)
 class Asked(Message):
     """What is fitted, for whom the promise is, and with which noise.
 
@@ -51,14 +50,12 @@ class Asked(Message):
             raise ValueError("the column of identifiers must be neither outcome nor feature")
 
 
-@dataclass(frozen=True, slots=True)
 class OutlineRequest(Message):
     """Ask for the events and the time at risk by cell of the grid, and for moments of the features."""
 
     asked: Asked
 
 
-@dataclass(frozen=True, slots=True)
 class SlopeRequest(Message):
     """Ask for the slope of the likelihood at a point, for the events that the hazard there misses, and for the information matrix.
 
