@@ -87,7 +87,7 @@ def store_of(module: ModuleType, image: str, version: str) -> dict[str, Any]:
     """
     store: Store = module.arguments.STORE
     central = central_functions(module)
-    partials = [(name, getattr(module, name)) for name in module.__all__ if name not in dict(central)]
+    partials = [(name, getattr(module, name)) for name in sorted(module.__all__) if name not in dict(central)]
     functions = [_central(name, function, store) for name, function in central]
     page = f"https://example.org/fedbayes/algorithms/{module.__name__.removeprefix('v6_')}"
     return {

@@ -28,6 +28,23 @@ def with_noise(draw: Any, features: list[str], arguments: dict[str, Any]) -> dic
     return found
 
 
+def compare_noisy(result: Any, arguments: dict[str, Any], known: int) -> None:
+    """Hold what every fit with noise tells against its arguments, and its number of records, of those known, where there is hardly any noise."""
+    model, told = result["model"], result["privacy"]
+    same("epsilon", told["epsilon"], arguments["epsilon"])
+    same("delta", told["delta"], arguments["delta"])
+    same("unit", told["unit"], arguments.get("unit", "row"))
+    same("private", told["differentially_private"], arguments["epsilon"] <= 20)
+    for entry in model["coefficients"]:
+        if not (np.isfinite(entry["coefficient"]) and entry["standard_error"] > 0):
+            raise Difference("a coefficient or its error is no number")
+    curve = np.array(model["baseline"]["cumulative_hazard"])
+    if np.any(np.diff(curve, prepend=0.0) < 0) or not set(model["times"]) <= set(arguments["times"]):
+        raise Difference("the baseline falls, or has times that were not asked for")
+    if arguments["epsilon"] == HUGE_EPSILON and known:
+        same("records", model["records"], known)
+
+
 def check_private(case: Case, outcome: Outcome) -> None:
     """Hold what a fit with noise tells against its arguments, and with hardly any noise its numbers of records and events against the pooled records."""
     arguments, stations = case.arguments, case.stations()
@@ -45,19 +62,4 @@ def check_private(case: Case, outcome: Outcome) -> None:
     time, event = (np.array([float(cell or "nan") for cell in pooled[name]]) for name in (TIME, EVENT))
     known = ~np.any(absent, axis=0) & np.isfinite(time) & np.isfinite(event)
 
-    def compare(result: Any) -> None:
-        model, told = result["model"], result["privacy"]
-        same("epsilon", told["epsilon"], arguments["epsilon"])
-        same("delta", told["delta"], arguments["delta"])
-        same("unit", told["unit"], arguments.get("unit", "row"))
-        same("private", told["differentially_private"], arguments["epsilon"] <= 20)
-        for entry in model["coefficients"]:
-            if not (np.isfinite(entry["coefficient"]) and entry["standard_error"] > 0):
-                raise Difference("a coefficient or its error is no number")
-        curve = np.array(model["baseline"]["cumulative_hazard"])
-        if np.any(np.diff(curve, prepend=0.0) < 0) or not set(model["times"]) <= set(arguments["times"]):
-            raise Difference("the baseline falls, or has times that were not asked for")
-        if arguments["epsilon"] == HUGE_EPSILON and known.sum():
-            same("records", model["records"], int(known.sum()))
-
-    return judge(case, outcome, [], compare)
+    return judge(case, outcome, [], lambda result: compare_noisy(result, arguments, int(known.sum())))

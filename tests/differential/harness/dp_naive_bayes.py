@@ -19,6 +19,7 @@ from .rows import (
     limits,
     log_posterior,
     on_an_edge,
+    score_refusals,
     who,
 )
 
@@ -198,7 +199,6 @@ def evaluate_step(draw: Any, place: dict[str, Any]) -> list[Any]:
 
 
 def check_evaluate(case: Case, outcome: Outcome) -> None:
-    refuse = limits(case, True)
     domain = case.steps[0][1]["domain"]
 
     def compare(result: Any) -> None:
@@ -209,9 +209,7 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
         logs = log_posterior(model, {name: data[name] for name in model["features"]})
         compare_scores(result, logs, data[LABEL])
 
-    if not refuse and not any(code >= 0 for code in encoded(case.used(), domain, [LABEL])[LABEL]):
-        refuse.append(("DataProblem", "no row has a known label"))
-    judge(case, outcome, refuse, compare)
+    judge(case, outcome, score_refusals(case), compare)
 
 
 FUNCTIONS = {

@@ -98,6 +98,15 @@ def limits(case: Case, masked: bool, label: str | None = None) -> Refusals:
     return found
 
 
+def score_refusals(case: Case) -> Refusals:
+    """Return why scores of a model over the stations' rows must be refused."""
+    refuse = limits(case, True)
+    domain = case.steps[0][1]["domain"]
+    if not refuse and not any(code >= 0 for code in encoded(case.used(), domain, [LABEL])[LABEL]):
+        refuse.append(("DataProblem", "no row has a known label"))
+    return refuse
+
+
 def code(cell: str | None, categories: Sequence[Any]) -> int:
     """Return a cell's place among categories, -1 where it is missing or unknown."""
     return next((place for place, entry in enumerate(categories) if cell is not None and equal(entry, cell)), -1)

@@ -13,10 +13,10 @@ from fedbayes.client.cli import invoke
 ALGORITHM = '''"""A toy: the sum of a column."""
 import time
 import numpy as np
-from fedbayes.federation import Federation, Masked, Message, Preflight, Relation, Station, central, disclosure_settings, partial
-from fedbayes.federation import partial_close, partial_open_channel, preflight, results
+from fedbayes.federation import Federation, Masked, Message, Preflight, Relation, Station, central, partial, results
 from fedbayes.federation.declare import Arguments, argument
 from fedbayes.federation.kinds import COLUMN, MODEL, ORGANIZATIONS
+from fedbayes.federation.remote import disclosure_settings, partial_close, partial_open_channel, preflight
 
 __all__ = ["broken", "echo", "disclosure_settings", "fit", "partial_close", "partial_open_channel", "partial_sum", "preflight", "slow"]
 

@@ -19,7 +19,7 @@ from fedbayes.federation.gate import Exact, Sealed
 from fedbayes.federation.manifest import outline_of
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.transport import summed
-from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
+from fedbayes.federation.vertical import MATCHED, SecureTables, open_parties, setup_of
 from fedbayes.federation.vertical.engine import Engine
 
 from . import tallies, votes
@@ -74,7 +74,7 @@ class Election:
             ["partial_extend", "partial_evidence"] if any(len(one.stations) > 1 for one in model.members) else []
         )
         compared = ["partial_columns", "partial_tally"] if judged else []
-        functions = (*PARTIALS[:2], *of_groups, "partial_votes", *compared)
+        functions = (*MATCHED, *of_groups, "partial_votes", *compared)
         preflight = Preflight((*columns, *identifier), functions=functions, queries=1, single_records=True)
         parties = open_parties(federation, organizations, helper, preflight)
         present = [m for m in model.members if set(m.stations) <= set(parties.stations)]

@@ -1,30 +1,19 @@
 """Differentially private naive Bayes over horizontally partitioned tables: the remotely callable functions."""
 
-from fedbayes.federation import (
-    describe,
-    disclosure_settings,
-    partial_close,
-    partial_describe,
-    partial_open_channel,
-    preflight,
-)
+from fedbayes.federation import remote
 from fedbayes.federation.horizontal import partial_schema
+from fedbayes.federation.remote import *  # noqa: F403
 
 from .central import evaluate, fit, update
 from .partial import partial_evaluate, partial_gossip, partial_statistics
 
 __all__ = [
-    "describe",
-    "disclosure_settings",
+    *remote.__all__,
     "evaluate",
     "fit",
-    "partial_close",
-    "partial_describe",
     "partial_evaluate",
     "partial_gossip",
-    "partial_open_channel",
     "partial_schema",
     "partial_statistics",
-    "preflight",
     "update",
 ]

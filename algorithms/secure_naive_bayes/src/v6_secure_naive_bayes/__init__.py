@@ -1,14 +1,8 @@
 """Naive Bayes from encrypted noisy counts (Huai et al.), repaired: the remotely callable functions."""
 
-from fedbayes.federation import (
-    describe,
-    disclosure_settings,
-    partial_close,
-    partial_describe,
-    partial_open_channel,
-    preflight,
-)
+from fedbayes.federation import remote
 from fedbayes.federation.horizontal import partial_schema
+from fedbayes.federation.remote import *  # noqa: F403
 
 from .central import classify, evaluate, fit, join, leave
 from .grading import partial_grades, partial_scores
@@ -23,25 +17,20 @@ from .partial import (
 )
 
 __all__ = [
+    *remote.__all__,
     "classify",
-    "describe",
-    "disclosure_settings",
     "evaluate",
     "fit",
     "join",
     "leave",
-    "partial_close",
     "partial_confirm",
     "partial_counts",
     "partial_deal",
-    "partial_describe",
     "partial_evaluate",
     "partial_factors",
     "partial_features",
     "partial_grades",
-    "partial_open_channel",
     "partial_schema",
     "partial_scores",
     "partial_tables",
-    "preflight",
 ]

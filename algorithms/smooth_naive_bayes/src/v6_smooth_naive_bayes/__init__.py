@@ -1,28 +1,17 @@
 """Naive Bayes with smooth sensitivity: the remotely callable functions, and nothing else."""
 
-from fedbayes.federation import (
-    describe,
-    disclosure_settings,
-    partial_close,
-    partial_describe,
-    partial_open_channel,
-    preflight,
-)
+from fedbayes.federation import remote
 from fedbayes.federation.horizontal import partial_schema
+from fedbayes.federation.remote import *  # noqa: F403
 
 from .central import evaluate, fit
 from .partial import partial_evaluate, partial_release
 
 __all__ = [
-    "describe",
-    "disclosure_settings",
+    *remote.__all__,
     "evaluate",
     "fit",
-    "partial_close",
-    "partial_describe",
     "partial_evaluate",
-    "partial_open_channel",
     "partial_release",
     "partial_schema",
-    "preflight",
 ]

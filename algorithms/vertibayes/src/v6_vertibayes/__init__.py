@@ -1,34 +1,21 @@
 """VertiBayes: the remotely callable functions, and nothing else."""
 
-from fedbayes.federation import (
-    describe,
-    disclosure_settings,
-    partial_close,
-    partial_describe,
-    partial_open_channel,
-    preflight,
-)
-from fedbayes.federation.vertical import partial_extend, partial_match, partial_submit, partial_tables
+from fedbayes.federation import remote
+from fedbayes.federation.remote import *  # noqa: F403
+from fedbayes.federation.vertical import remote as matched
+from fedbayes.federation.vertical.remote import *  # noqa: F403
 
 from .central import classify, evaluate, fit, sample
 from .partial import partial_counts, partial_scores, partial_tally
 
 __all__ = [
+    *remote.__all__,
+    *matched.__all__,
     "classify",
-    "describe",
-    "disclosure_settings",
     "evaluate",
     "fit",
-    "partial_close",
     "partial_counts",
-    "partial_describe",
-    "partial_extend",
-    "partial_match",
-    "partial_open_channel",
     "partial_scores",
-    "partial_submit",
-    "partial_tables",
     "partial_tally",
-    "preflight",
     "sample",
 ]

@@ -1,6 +1,7 @@
 """Cox regression on vertically or horizontally split records: the remote functions."""
 
-from fedbayes.federation import describe, disclosure_settings, preflight
+from fedbayes.federation import remote
+from fedbayes.federation.remote import *  # noqa: F403
 
 from . import partial
 from .central import fit
@@ -8,12 +9,10 @@ from .partial import *  # noqa: F403
 from .use.apply import baseline, evaluate, predict
 
 __all__ = [
+    *remote.__all__,
+    *partial.__all__,
     "baseline",
-    "describe",
-    "disclosure_settings",
     "evaluate",
     "fit",
-    *partial.__all__,
     "predict",
-    "preflight",
 ]

@@ -1,7 +1,6 @@
-"""The rounds that stations answer: all remote functions that begin with `partial_`."""
+"""The rounds that stations answer, beside those of every image."""
 
-from fedbayes.federation import partial_close, partial_describe, partial_open_channel
-from fedbayes.federation.vertical import partial_match, partial_submit
+from fedbayes.federation.vertical.remote import partial_match, partial_submit
 
 from .horizontal.judging.partials import partial_measures, partial_predictors, partial_table
 from .horizontal.partials import partial_risk, partial_scores, partial_squares, partial_tally, partial_weigh
@@ -21,8 +20,6 @@ __all__ = [
     "partial_arrange",
     "partial_assess",
     "partial_auxiliary",
-    "partial_close",
-    "partial_describe",
     "partial_draw",
     "partial_enter",
     "partial_factors",
@@ -34,7 +31,6 @@ __all__ = [
     "partial_locate",
     "partial_match",
     "partial_measures",
-    "partial_open_channel",
     "partial_outline",
     "partial_permute",
     "partial_predict",

@@ -93,7 +93,7 @@ def _describe(module_name: str) -> Algorithm:
         module = importlib.import_module(module_name)
     except Exception as problem:
         return Algorithm(name, "", (), f"cannot be imported ({type(problem).__name__})")
-    exported = [(entry, getattr(module, entry)) for entry in getattr(module, "__all__", ())]
+    exported = [(entry, getattr(module, entry)) for entry in sorted(getattr(module, "__all__", ()))]
     callable_by_researcher = [
         (entry, function)
         for entry, function in exported

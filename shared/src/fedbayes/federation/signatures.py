@@ -112,6 +112,6 @@ def help_of(function: Callable[..., Any]) -> str:
 
 def central_functions(module: ModuleType) -> list[tuple[str, Callable[..., Any]]]:
     """Return the central functions of a method: fit first, preflight last."""
-    named = [(name, getattr(module, name)) for name in module.__all__]
+    named = [(name, getattr(module, name)) for name in sorted(module.__all__)]
     central = [(name, function) for name, function in named if getattr(function, "fedbayes_remote", None) == "central"]
     return sorted(central, key=lambda pair: (pair[0] == "preflight", pair[0] != "fit"))

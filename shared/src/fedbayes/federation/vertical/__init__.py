@@ -27,10 +27,10 @@ at most two parties a table is answered without a further opening.
 Of exact tables the cells that follow from earlier ones, or from others of the batch, are neither computed nor sent (`known_tables`):
 of a step of a search a quarter (two states a column) to four ninths (three) are left.
 
-Every image that uses this re-exports the remote functions `PARTIALS`: `partial_submit`, `partial_match`, `partial_extend`,
-`partial_tables` (beside `partial_open_channel` and `disclosure_settings`)::
+Every image that uses this re-exports the remote functions of `remote`, beside those that every image has (`fedbayes.federation.remote`); a job
+announces their names, `PARTIALS`::
 
-    from fedbayes.federation.vertical import partial_extend, partial_match, partial_submit, partial_tables
+    from fedbayes.federation.vertical.remote import *
 
 Roles: every organization with the task's data is a *data station*; the *helper* (commodity server) holds no data in the task and
 must not run central. What each role learns is in the docstrings' **Reveals**, and `SecureTables.reveals()` returns it for the result.
@@ -38,15 +38,16 @@ must not run central. What each role learns is in the docstrings' **Reveals**, a
 
 from .central import SecureTables
 from .identifiers import check_alignment, check_equal_rows
-from .matching import partial_match
-from .partials import partial_extend, partial_submit, partial_tables
 from .roles import choose_helper, open_parties, setup_of
 from .states import ColumnStates
 from .suppression import suppress
 
-PARTIALS = ("partial_submit", "partial_match", "partial_extend", "partial_tables")
+MATCHED = ("partial_submit", "partial_match")
+"""Rounds in which columns are opened and records matched."""
+PARTIALS = (*MATCHED, "partial_extend", "partial_tables")
 
 __all__ = [
+    "MATCHED",
     "PARTIALS",
     "ColumnStates",
     "SecureTables",
@@ -54,10 +55,6 @@ __all__ = [
     "check_equal_rows",
     "choose_helper",
     "open_parties",
-    "partial_extend",
-    "partial_match",
-    "partial_submit",
-    "partial_tables",
     "setup_of",
     "suppress",
 ]

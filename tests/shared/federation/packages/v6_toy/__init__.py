@@ -18,12 +18,9 @@ from fedbayes.federation import (
     Released,
     Sealed,
     Station,
-    disclosure_settings,
     partial,
-    partial_close,
-    partial_open_channel,
-    preflight,
 )
+from fedbayes.federation.remote import disclosure_settings, partial_close, partial_open_channel, preflight
 from fedbayes.randomness import secret_bytes
 
 __all__ = [

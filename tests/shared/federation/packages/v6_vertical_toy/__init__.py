@@ -2,30 +2,21 @@
 
 from toy_kit import toy_central
 
-from fedbayes.federation import Preflight, Relation, disclosure_settings, partial_close, partial_open_channel, results
-from fedbayes.federation.vertical import (
-    PARTIALS,
-    SecureTables,
-    open_parties,
-    partial_extend,
-    partial_match,
-    partial_submit,
-    partial_tables,
-)
+from fedbayes.federation import Preflight, Relation, results
+from fedbayes.federation.remote import disclosure_settings, partial_close, partial_open_channel
+from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, remote
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.factor_info import Wanted
+from fedbayes.federation.vertical.remote import *  # noqa: F403
 from fedbayes.federation.vertical.roles import setup_of
 
 __all__ = [
     "disclosure_settings",
     "open_twice",
     "partial_close",
-    "partial_extend",
-    "partial_match",
     "partial_open_channel",
-    "partial_submit",
-    "partial_tables",
     "run_tables",
+    *remote.__all__,
 ]
 
 
