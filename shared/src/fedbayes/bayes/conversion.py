@@ -1,11 +1,9 @@
-"""Networks to and from pgmpy, which is optional: it is imported only when asked for."""
+"""Networks for pgmpy, which is optional: it is imported only when asked for."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
-
-import numpy as np
 
 from fedbayes.bayes.network import BayesianNetwork
 
@@ -38,18 +36,3 @@ def to_pgmpy(network: BayesianNetwork) -> Any:
             tables["evidence_card"] = [len(network.states[parent]) for parent in parents]
         model.add_cpds(factors.TabularCPD(**tables))
     return model
-
-
-def from_pgmpy(model: Any) -> BayesianNetwork:
-    """Return the network of a pgmpy model whose tables are all set; its states become text."""
-    states: dict[str, tuple[str, ...]] = {}
-    parents: dict[str, tuple[str, ...]] = {}
-    tables = {}
-    for node in model.nodes():
-        table = model.get_cpds(node)
-        variables = list(table.variables)
-        states[str(node)] = tuple(str(state) for state in table.state_names[node])
-        parents[str(node)] = tuple(str(variable) for variable in variables[1:])
-        values = np.asarray(table.values, dtype=np.float64)
-        tables[str(node)] = np.moveaxis(values.reshape(table.cardinality), 0, -1)
-    return BayesianNetwork(states, parents, tables)

@@ -1,4 +1,4 @@
-"""Networks in XDSL, the format of GeNIe and SMILE: export and import.
+"""Networks in XDSL, the format of GeNIe and SMILE.
 
 The probabilities run through the parents in order, the child's states fastest: the C order of our tables.
 Names that are no identifiers are written as identifiers, the original ones in a user property of the node.
@@ -7,15 +7,11 @@ Names that are no identifiers are written as identifiers, the original ones in a
 from __future__ import annotations
 
 import json
-import math
 from xml.etree import ElementTree
-
-import numpy as np
 
 from fedbayes.bayes.bif import identifiers
 from fedbayes.bayes.graph import topological_order
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.bayes.probability_tables import normalise
 
 PROPERTY = "fedbayes"
 SPACING = 160  # pixels between nodes in GeNIe's window
@@ -59,45 +55,3 @@ def _cpt(network: BayesianNetwork, node: str, ids: dict[str, str]) -> ElementTre
         label = ElementTree.SubElement(element, "property", id=PROPERTY)
         label.text = json.dumps({"name": node, "states": list(states)})
     return element
-
-
-def from_xdsl(text: str) -> BayesianNetwork:
-    """Return the network of XDSL text with chance nodes only.
-
-    Raises
-    ------
-    ValueError
-        The text is not XDSL, declares a document type, or its tables do not make a network.
-    """
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise ValueError("XDSL with a document type declaration is refused")
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError:
-        raise ValueError("the text is not XML") from None
-    elements = {element.get("id", ""): element for element in root.iterfind("./nodes/cpt")}
-    if not elements:
-        raise ValueError("the XDSL text has no chance node (cpt)")
-    labels = {name: _labels(name, element) for name, element in elements.items()}
-    states = {labels[name][0]: labels[name][1] for name in elements}
-    parents, tables = {}, {}
-    for name, element in elements.items():
-        above = (element.findtext("parents") or "").split()
-        if any(parent not in labels for parent in above):
-            raise ValueError(f"the node {name} has an unknown parent")
-        parents[labels[name][0]] = tuple(labels[parent][0] for parent in above)
-        shape = [len(labels[n][1]) for n in (*above, name)]
-        numbers = np.array((element.findtext("probabilities") or "").split(), dtype=np.float64)
-        if numbers.size != math.prod(shape):
-            raise ValueError(f"the node {name} has {numbers.size} probabilities, not {math.prod(shape)}")
-        tables[labels[name][0]] = normalise(numbers.reshape(shape))
-    return BayesianNetwork(states, parents, tables)
-
-
-def _labels(name: str, element: ElementTree.Element) -> tuple[str, tuple[str, ...]]:
-    states = tuple(state.get("id", "") for state in element.iterfind("state"))
-    for label in element.iterfind("property"):
-        if label.get("id") == PROPERTY and label.text:
-            original = json.loads(label.text)
-            return str(original["name"]), tuple(str(state) for state in original["states"])
-    return name, states
