@@ -108,7 +108,7 @@ def _within(number: float, low: float | None, high: float | None, above: float |
     )
 
 
-def check_name(name: str, value: Any, optional: bool = False) -> Any:
+def check_name(name: str, value: Any) -> str:
     """Return `value` if it is a non-empty text of at most 200 characters without control characters.
 
     Raises
@@ -116,14 +116,12 @@ def check_name(name: str, value: Any, optional: bool = False) -> Any:
     ArgumentError
         If it is not.
     """
-    if optional and value is None:
-        return None
     if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable():
         return value
     raise ArgumentError(f"{name} must be a name: a printable text of 1 to {LONGEST_NAME} characters")
 
 
-def check_names(name: str, value: Any, optional: bool = False, least: int = 1) -> Any:
+def check_names(name: str, value: Any, least: int = 1) -> list[str]:
     """Return `value` as a list of distinct names.
 
     Raises
@@ -131,8 +129,6 @@ def check_names(name: str, value: Any, optional: bool = False, least: int = 1) -
     ArgumentError
         If it is no list, too short, or an entry is no name or comes twice.
     """
-    if optional and value is None:
-        return None
     if not isinstance(value, list | tuple) or not least <= len(value) <= MOST_NAMES:
         raise ArgumentError(f'{name} must be a list of at least {least} name(s), such as ["age", "sex"]')
     names = [check_name(f"{name}[{position}]", entry) for position, entry in enumerate(value)]
@@ -141,7 +137,7 @@ def check_names(name: str, value: Any, optional: bool = False, least: int = 1) -
     return names
 
 
-def check_mapping(name: str, value: Any, optional: bool = False) -> Any:
+def check_mapping(name: str, value: Any) -> dict[str, Any]:
     """Return `value` if it is a JSON object with names as keys.
 
     Raises
@@ -149,8 +145,6 @@ def check_mapping(name: str, value: Any, optional: bool = False) -> Any:
     ArgumentError
         If it is not.
     """
-    if optional and value is None:
-        return None
     if not isinstance(value, dict) or len(value) > MOST_NAMES:
         raise ArgumentError(f"{name} must be an object with names as keys")
     for key in value:

@@ -103,7 +103,8 @@ def checked_model(model: Any) -> dict[str, Any]:
         raise ArgumentError("model is not one of verticox.fit; give the `model` of its result")
     for key in ("time", "event"):
         check_name(f"model: {key}", checked[key])
-    check_name("model: strata", checked.get("strata"), optional=True)
+    if checked.get("strata") is not None:
+        check_name("model: strata", checked["strata"])
     check_names("model: features", checked["features"])
     check_number("model: offset", checked["offset"])
     for entry in checked["coefficients"]:

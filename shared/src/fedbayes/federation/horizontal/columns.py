@@ -9,7 +9,6 @@ from typing import Any
 
 from fedbayes.bayes.schema import Schema, SchemaError
 
-from .. import arguments
 from ..codec import Message
 from ..decorators import partial
 from ..errors import ArgumentError, DataProblem, PolicyError
@@ -146,28 +145,20 @@ def partial_schema(station: Station, request: Empty) -> SchemaReply:
     return SchemaReply(station.from_administrator())
 
 
-def asked_columns(label: Any, features: Any, domain: Any, unit: Unit = ROW) -> list[str]:
-    """Return the columns that a task names, as far as its arguments tell before the stations' schema files are read.
-
-    Raises
-    ------
-    ArgumentError
-        Naming the argument and the remedy.
-    """
-    target = arguments.check_name("label", label)
-    wanted = arguments.check_names("features", features, optional=True)
+def asked_columns(label: str, features: list[str] | None, domain: dict[str, Any] | None, unit: Unit = ROW) -> list[str]:
+    """Return the columns that a task names, as far as its arguments tell before the stations' schema files are read; `ArgumentError` as `resolve_columns`."""
     if domain is not None:
-        wanted = _columns(target, wanted, domain, "clip", unit).features
-    return [target, *(name for name in wanted or [] if name != target)]
+        features = _columns(label, features, domain, "clip", unit).features
+    return [label, *(name for name in features or [] if name != label)]
 
 
 def resolve_columns(
     federation: Federation,
     stations: Sequence[int],
-    label: Any,
-    features: Any,
-    domain: Any,
-    outside: Any = "clip",
+    label: str,
+    features: list[str] | None,
+    domain: dict[str, Any] | None,
+    outside: str = "clip",
     unit: Unit = ROW,
 ) -> Columns:
     """Return the checked columns of a task; asks the stations' schema files (one round) if ``domain`` is None.
@@ -178,27 +169,24 @@ def resolve_columns(
         With an open channel.
     stations : sequence of int
         Whose schema files count.
-    label, features, domain, outside : object
-        The task's arguments as they came; ``features=None`` means every column of the domain but the label (and the identifiers).
+    label, features, domain, outside : str, list of str, dict, str
+        The task's arguments; ``features=None`` means every column of the domain but the label (and the identifiers).
     unit : Unit
         Of :func:`check_unit`.
 
     Raises
     ------
     ArgumentError
-        Naming the argument and the remedy.
+        If the domain is malformed or lacks a column, label, features and identifiers overlap, or schema files do not agree.
     """
-    target = arguments.check_name("label", label)
-    wanted = arguments.check_names("features", features, optional=True)
-    arguments.check_choice("outside", outside, ("clip", "refuse"))
     if domain is None:
-        domain = _agreed_domain(federation, stations, wanted, target)
-    return _columns(target, wanted, domain, outside, unit)
+        domain = _agreed_domain(federation, stations, features, label)
+    return _columns(label, features, domain, outside, unit)
 
 
-def _columns(target: str, wanted: list[str] | None, domain: Any, outside: str, unit: Unit) -> Columns:
+def _columns(target: str, wanted: list[str] | None, domain: dict[str, Any], outside: str, unit: Unit) -> Columns:
     with schema_errors(ArgumentError):
-        schema = Schema.from_domain(arguments.check_mapping("domain", domain))
+        schema = Schema.from_domain(domain)
         names = wanted if wanted is not None else [n for n in schema.names if n not in (target, unit.id_column)]
         if unit.id_column in (*names, target):
             raise ArgumentError("id_column must be neither a feature nor the label; leave it out of features")

@@ -25,7 +25,7 @@ from ...dp import promise
 from ...dp.laws import Change, Law, law_of
 from ...dp.neighbors import NEIGHBORS
 from ...dp.shares import HONEST_FRACTION, honest_parties
-from .. import arguments, results
+from .. import results
 from ..codec import Message
 from ..errors import ArgumentError, sampling_errors
 from ..opening import Relation
@@ -191,31 +191,16 @@ class CountNoise(Message):
 
 
 def check_noise(
-    noise: Any,
-    epsilon: Any,
-    delta: Any = 0.0,
-    neighbors: Any = "add_remove",
-    honest_fraction: Any = None,
+    noise: str,
+    epsilon: float | None,
+    delta: float = 0.0,
+    neighbors: str = "add_remove",
+    honest_fraction: float = HONEST_FRACTION,
     unit: Unit = ROW,
 ) -> CountNoise:
-    """Return the checked noise arguments of a task, for units of so many rows.
-
-    Raises
-    ------
-    ArgumentError
-        Naming the argument and the remedy.
-    """
-    placement = arguments.check_choice("noise", noise, PLACEMENTS)
-    relation = arguments.check_choice("neighbors", neighbors, NEIGHBORS)
-    if honest_fraction is None:
-        honest_fraction = HONEST_FRACTION
-    fraction = arguments.check_number("honest_fraction", honest_fraction, above=0, high=1)
-    small = arguments.check_number("delta", delta, low=0, below=1)
-    if placement == "none":
-        if epsilon is not None:
-            arguments.check_number("epsilon", epsilon, low=promise.LEAST_EPSILON)
-        return CountNoise("none", 0.0, 0.0, relation, fraction, unit.rows, unit.id_column)
+    """Return the noise of a task, for units of so many rows; `ArgumentError` where noise has no budget."""
+    if noise == "none":
+        return CountNoise("none", 0.0, 0.0, neighbors, honest_fraction, unit.rows, unit.id_column)
     if epsilon is None:
         raise ArgumentError('epsilon is needed: give a number greater than 0, or noise="none"')
-    budget = arguments.check_number("epsilon", epsilon, low=promise.LEAST_EPSILON)
-    return CountNoise(placement, budget, small, relation, fraction, unit.rows, unit.id_column)
+    return CountNoise(noise, epsilon, delta, neighbors, honest_fraction, unit.rows, unit.id_column)

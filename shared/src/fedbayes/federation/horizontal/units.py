@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes.column_codes import identifier_codes
 
-from .. import arguments, choosing
+from .. import choosing
 from ..codec import Message
 from ..errors import ArgumentError
 from ..station import Station
@@ -156,25 +156,20 @@ def bounded(
     return np.asarray(used)
 
 
-def check_unit(unit: Any, id_column: Any = None, max_rows_per_identifier: Any = 1) -> Unit:
-    """Return the checked unit of a task.
+def check_unit(unit: str, id_column: str | None = None, max_rows_per_identifier: int = 1) -> Unit:
+    """Return the unit of a task.
 
     Raises
     ------
     ArgumentError
-        Naming the argument and the remedy, also where identifiers are named but rows are the unit: that would promise less than it looks.
+        If identifiers lack their column; also where they are named but rows are the unit: that would promise less than it looks.
     """
-    kind = arguments.check_choice("unit", unit, UNITS)
-    column = arguments.check_name("id_column", id_column, optional=True)
-    rows = arguments.check_number(
-        "max_rows_per_identifier", max_rows_per_identifier, low=1, high=MOST_ROWS, integer=True
-    )
-    if kind == "identifier" and column is None:
+    if unit == "identifier" and id_column is None:
         raise ArgumentError("id_column is needed with unit='identifier'; name the column of identifiers")
-    if kind == "row" and column is not None:
+    if unit == "row" and id_column is not None:
         raise ArgumentError(
             "id_column protects identifiers only with unit='identifier'; give it too, or leave id_column out"
         )
-    if kind == "row" and rows != 1:
+    if unit == "row" and max_rows_per_identifier != 1:
         raise ArgumentError("max_rows_per_identifier needs unit='identifier'; give it too, or leave it out")
-    return Unit(column, rows)
+    return Unit(id_column, max_rows_per_identifier)

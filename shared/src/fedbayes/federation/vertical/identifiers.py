@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ...bayes.encoding import canonical_text
 from ...mpc import alignment
-from .. import arguments
 from ..errors import ArgumentError, DataProblem
 
 _CODE = re.compile(r"[0-9]+[eE][0-9]+")
 """Digits about one e: a code of hexadecimal digits. Programs write an exponent with its sign."""
 
 
-def check_alignment(id_column: Any, rows_aligned: Any = False) -> str:
+def check_alignment(id_column: str | None, rows_aligned: bool = False) -> str:
     """Return the identifier's column, or "" where the caller declares that all files hold the same records in the same order.
 
     Every method on vertically split records asks this before anything runs: files that are taken as aligned and are not give nonsense
@@ -26,8 +24,7 @@ def check_alignment(id_column: Any, rows_aligned: Any = False) -> str:
     ArgumentError
         When neither is given, or both.
     """
-    arguments.check_flag("rows_aligned", rows_aligned)
-    if id_column is None or id_column == "":
+    if not id_column:
         if not rows_aligned:
             raise ArgumentError(
                 "id_column: name the column that identifies the records at every station, or give rows_aligned=true "
@@ -36,7 +33,7 @@ def check_alignment(id_column: Any, rows_aligned: Any = False) -> str:
         return ""
     if rows_aligned:
         raise ArgumentError("rows_aligned: leave it out where an id_column is given; the records are matched by it")
-    return str(arguments.check_name("id_column", id_column))
+    return id_column
 
 
 def check_equal_rows(rows: Iterable[int]) -> None:

@@ -155,8 +155,6 @@ def setup_of(
     ThresholdError
         When fewer than two organizations hold data.
     """
-    if id_column != "":
-        arguments.check_name("id_column", id_column)
     arguments.check_choice("records", records, RECORDS)
     if len(parties.stations) < 2:
         raise ThresholdError("private products need two or more organizations with data; include more of them")

@@ -139,7 +139,7 @@ def check_domain(domain: Any) -> dict[str, Any]:
     ArgumentError
         Naming the column and what its entry may be.
     """
-    entries: dict[str, Any] = without_top(arguments.check_mapping("domain", domain, optional=True) or {})
+    entries: dict[str, Any] = without_top({} if domain is None else arguments.check_mapping("domain", domain))
     for name, entry in entries.items():
         try:
             Column.from_json(name, entry)
