@@ -14,7 +14,7 @@ from fedbayes.federation.policy import Policy
 from v6_secure_naive_bayes import arguments, keying, model, partial, vertical
 from v6_secure_naive_bayes.membership import Membership
 from v6_secure_naive_bayes.messages import TablesRequest
-from v6_secure_naive_bayes.records import check_records
+from v6_secure_naive_bayes.records import check_list, check_records
 
 from .conftest import DOMAIN
 
@@ -52,7 +52,7 @@ THREE = ["C", "Z", "S"]
 )
 def test_records_that_cannot_be_classified_are_refused_by_name(records, named):
     with pytest.raises(ArgumentError, match="records") as refused:
-        check_records(records, COLUMNS, {"size": 5})
+        check_records(check_list("records", records), COLUMNS, {"size": 5})
     assert named in str(refused.value)
     assert SECRET not in str(refused.value)
 

@@ -14,7 +14,7 @@ from fedbayes.federation.results import predictions
 from . import evaluation, horizontal, model, result, vertical
 from .arguments import Change, Classify, Evaluate, Fit
 from .keying import MOST_PRODUCTS, check_work, open_keyring
-from .options import before_classify, before_fit, check_membership, resolve_member
+from .options import before_classify, before_fit, check_membership
 from .records import check_records
 
 
@@ -128,9 +128,7 @@ def join(federation: Federation, asked: Change) -> dict[str, Any]:
     ----------
     Huai et al. 2015, algorithm 1.
     """
-    before = check_membership(federation, asked.membership)
-    after = resolve_member(federation, before, asked.organization, joins=True)
-    return horizontal.renew(federation, before, after, asked.keys, asked.modulus_bits)
+    return horizontal.renew(federation, asked, joins=True)
 
 
 @central
@@ -151,6 +149,4 @@ def leave(federation: Federation, asked: Change) -> dict[str, Any]:
     ----------
     Huai et al. 2015, algorithm 1.
     """
-    before = check_membership(federation, asked.membership)
-    after = resolve_member(federation, before, asked.organization, joins=False)
-    return horizontal.renew(federation, before, after, asked.keys, asked.modulus_bits)
+    return horizontal.renew(federation, asked, joins=False)

@@ -19,9 +19,11 @@ from fedbayes.mpc.moduli import Modulus
 from fedbayes.mpc.packing import Packing
 
 from . import model
+from .arguments import Change
 from .keying import MOST_SUMS, Keyring, check_work, encryption_label, open_keyring
 from .membership import Membership
 from .messages import CipherReply, ConfirmRequest, CountsRequest, Noise
+from .options import check_membership, resolve_member
 
 BYTES_OF_A_MASKED_COUNT = 8  # a word of the ring Z/2^64
 
@@ -147,23 +149,24 @@ def finish(columns: Columns, bins: dict[str, Any], noise: Noise, sums: Sums) -> 
     return NaiveBayes(fitted.schema, fitted.label, counts, fitted.features, sums.deviation)
 
 
-def renew(federation: Federation, before: Membership, after: Membership, keys: str, bits: int) -> dict[str, Any]:
+def renew(federation: Federation, asked: Change, joins: bool) -> dict[str, Any]:
     """Renew every member's keys after a join or a leave, and confirm them by an encrypted sum of zeros.
 
     Notes
     -----
     **Reveals** nothing about any table. **Assumes** what `fit` does.
     """
-    organizations: list[int | str] | None = None if keys == "dealer" else list(after.uses)
-    asked = Preflight(functions=("partial_confirm",), private=True)
-    parties = federation.open_channel(organizations, asked)
+    before = check_membership(federation, asked.membership)
+    after = resolve_member(federation, before, asked.organization, joins)
+    organizations: list[int | str] | None = None if asked.keys == "dealer" else list(after.uses)
+    parties = federation.open_channel(organizations, Preflight(functions=("partial_confirm",), private=True))
     missing = [federation.name(member) for member in after.uses if member not in parties.stations]
     if missing:
         raise ArgumentError(
             f"organization or membership: without the task's database at {', '.join(missing)}; let those with data take part only"
         )
     members = tuple(sorted(after.uses))
-    keyring = open_keyring(federation, Parties(members, parties.helpers), keys, bits, after.epoch)
+    keyring = open_keyring(federation, Parties(members, parties.helpers), asked.keys, asked.modulus_bits, after.epoch)
     requests = {member: ConfirmRequest(keyring.keying(member), after.uses[member]) for member in members}
     label = encryption_label(f"{federation.rounds + 1}:partial_confirm")
     replies = federation.round("partial_confirm", requests, members, CipherReply, last=True)

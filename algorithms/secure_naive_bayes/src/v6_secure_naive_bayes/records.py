@@ -16,15 +16,14 @@ from fedbayes.federation.horizontal import Columns
 from .messages import MOST_QUERIES
 
 
-def check_records(records: Any, columns: Columns, bins: dict[str, Any]) -> npt.NDArray[np.int32]:
+def check_records(records: list[dict[str, Any]], columns: Columns, bins: dict[str, Any]) -> npt.NDArray[np.int32]:
     """Return the codes (records, features) of the records to be classified, -1 for missing.
 
     Raises
     ------
     ArgumentError
-        When they are no list of objects, too many, or hold an unknown key or a value outside its domain.
+        When they hold an unknown key or a value outside its domain.
     """
-    check_list("records", records)
     known = set(columns.features)
     unknown = next((key for record in records for key in record if key not in known), None)
     if unknown is not None:
