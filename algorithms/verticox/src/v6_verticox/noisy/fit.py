@@ -23,7 +23,7 @@ from ..horizontal.private.matrix import whitened
 from ..horizontal.private.messages import STEPS, Asked, SlopeRequest
 from ..messages.setup import Plan
 from ..messages.setup import Question as Matched
-from ..rounds.joining import PARTIALS, aligned, joined
+from ..rounds.joining import aligned, joined
 from ..shares.agreed import CHECK, check_bound, taker, total_of
 from .blurred import units
 from .cuts import Limits, blocks_of
@@ -67,7 +67,7 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
         options.organizations,
         options.helper,
         [name for name in names if name],
-        [*PARTIALS, *CALLED],
+        CALLED,
         noise=asked.noise,
     )
     matched = Matched(

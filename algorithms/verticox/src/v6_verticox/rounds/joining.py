@@ -8,14 +8,13 @@ from typing import Any
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
 from fedbayes.federation.horizontal import CountNoise
-from fedbayes.federation.vertical import choose_helper
+from fedbayes.federation.vertical import MATCHED, choose_helper, open_parties
 from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, SubmitReply, SubmitRequest
 
 from ..messages.setup import Question
 
 EXACT = CountNoise()
 ALIGNMENT_BITS = 64  # of an identifier's hash: two of a million records meet with probability 3e-8
-PARTIALS = ("partial_submit", "partial_match")
 
 
 def joined(
@@ -39,7 +38,7 @@ def joined(
     organizations, helper
         As the researcher named them.
     columns, functions : sequence of str
-        What will be asked.
+        What will be asked, beside the rounds in which records are matched.
     queries : int
         Questions that will be debited.
     single_records : bool
@@ -55,11 +54,9 @@ def joined(
         raise ArgumentError(
             "helper: vertical Cox regression needs one; name an organization without data, or leave it out"
         )
-    if organizations is not None and helper is not None:
-        organizations = sorted({*federation.resolve(organizations), *federation.resolve([helper], "helper")})
     asked = Preflight(
         columns=tuple(dict.fromkeys(columns)),
-        functions=tuple(functions),
+        functions=(*MATCHED, *functions),
         queries=0 if noise.private else queries,
         single_records=single_records,
         derived_from=tuple(derived_from),
@@ -69,7 +66,7 @@ def joined(
         relation=noise.relation if noise.private else None,
         honest_fraction=noise.honest_fraction if noise.private else 0.0,
     )
-    parties = federation.open_channel(organizations, asked)
+    parties = open_parties(federation, organizations, helper, asked)
     chosen = choose_helper(federation, parties, helper) if helped or helper is not None else 0
     if len(parties.stations) < 2:
         raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")

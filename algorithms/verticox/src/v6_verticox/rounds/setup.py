@@ -19,7 +19,7 @@ from ..messages.products import Product
 from ..messages.setup import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
 from ..shares.agreed import layout, most_points
 from ..shares.complete import expected
-from .joining import PARTIALS, aligned, joined
+from .joining import aligned, joined
 from .products import Planned, check_products, planned
 
 RECORDS_PER_COLUMN = 5  # fewer would let the sums that are opened, p + p(p+1)/2 a step, determine the columns
@@ -93,7 +93,7 @@ def prepare(
     terms = completed_terms(federation, options)
     cases = [options.strata, options.weights, options.entry, options.cluster]
     named = [options.time, options.event, *cases, options.id_column, *options.columns]
-    called = [*PARTIALS, *FITTING, *functions, *(GROUPING if options.grouped else ())]
+    called = [*FITTING, *functions, *(GROUPING if options.grouped else ())]
     columns = [name for name in named if name]
     shown, derived = "partial_split" in functions, terms.derived_from if terms is not None else []
     whom = organizations, options.helper

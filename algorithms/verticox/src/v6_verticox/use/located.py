@@ -18,7 +18,7 @@ from ..arguments import checked_terms
 from ..cox.baseline import steps_of
 from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreRequest, split_name
 from ..messages.setup import Question
-from ..rounds.joining import PARTIALS, aligned, joined
+from ..rounds.joining import aligned, joined
 
 
 class Located:
@@ -32,7 +32,7 @@ class Located:
         terms = read_terms(formula) if formula else None
         used = self.model["features"] if terms is None else terms.columns
         named = [self.model["time"], self.model["event"], self.model.get("strata"), id_column, *used]
-        called = [*PARTIALS, "partial_locate", "partial_score", *functions]
+        called = ["partial_locate", "partial_score", *functions]
         columns = [name for name in named if name]
         derived = [] if terms is None else terms.derived_from
         parties, chosen = joined(
