@@ -16,7 +16,9 @@ from views_cases import CATEGORIES, COUNTED, DOMAIN, JOINED, LABELLED, LIMITS, h
 from fedbayes.dp import shares
 from fedbayes.federation import arrival, job
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.installments import Installment
 from fedbayes.federation.manifest import Manifest
+from fedbayes.federation.vertical.accounting import change_of, noise_parties
 
 VALUES = {name: {"categories": values} for name, values in CATEGORIES.items()}
 NETWORK = {"columns": ["x", "z", "w"], "structure": [["z", "x"]], "domain": VALUES, "epsilon": 1.0}
@@ -140,3 +142,38 @@ def test_every_sampler_of_shares_holds_to_it() -> None:
         draw(0.7)
     with shares.trusting_at_most(0.6):
         assert shares.honest_parties(1, 1.0) == 1, "local noise is whole at every station"
+
+
+@pytest.mark.parametrize("fraction", [0.3, 0.5, 0.8, 1.0])
+def test_where_the_helper_adds_noise_as_many_may_deviate_and_there_is_less_in_all(fraction: float) -> None:
+    def spare(parties: int) -> int:
+        return parties - shares.honest_parties(parties, fraction)
+
+    for stations in range(2, 40):
+        parties = noise_parties(stations, True, fraction)
+        widening = [number / shares.honest_parties(number, fraction) for number in (stations, parties)]
+        assert noise_parties(stations, False, fraction) == stations
+        assert spare(parties) == spare(stations)
+        assert (parties > stations) == (widening[1] < widening[0])
+
+
+@pytest.mark.parametrize("helper", [True, False])
+def test_every_share_of_the_noise_of_tables_is_one_of_as_many_as_are_drawn(helper: bool) -> None:
+    """Of three stations and a helper each adds a fourth of noise of which three fourths suffice, and the result tells that."""
+    drawn = []
+    draw = Installment.shares
+
+    def noted(part: Installment, shape: Any, change: Any, parties: int, fraction: float) -> Any:
+        noise = draw(part, shape, change, parties, fraction)
+        drawn.extend([parties] * (noise.size > 0))
+        return noise
+
+    method, function, tables, asked = TASKS["a table"]
+    files = {**FILES[tables](False), **({"helper": None} if helper else {})}
+    stations = len(files) - helper
+    with mock.patch.object(Installment, "shares", noted), InProcess(f"v6_{method}", files, {}, "a") as running:
+        result = running.run(function, {**asked, "helper": "helper" if helper else "none"})
+    assert drawn == [stations + helper] * (stations + helper)
+    cells = len(VALUES["x"]["categories"]) + 1, len(VALUES["z"]["categories"]) + 1
+    stated = Installment(1.0).deviation(change_of([cells], "replace_one"), stations + helper, 0.8)
+    assert result["diagnostics"]["noise"] == pytest.approx(stated)

@@ -14,7 +14,7 @@ from fedbayes.federation.errors import ThresholdError
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.loudness import loud_cells
 from fedbayes.federation.vertical import ColumnStates, SecureTables
-from fedbayes.federation.vertical.accounting import change_of, trusted_fraction
+from fedbayes.federation.vertical.accounting import change_of, noise_parties
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.roles import reveals_of
@@ -187,9 +187,9 @@ def noise_diagnostics(
     """
     if epsilon is None:
         return {}
-    honest = trusted_fraction(setup.stations, federation.organization, honest_fraction)
     change = change_of([table.shape for table in counts], setup.neighbors)
-    noise = Installment(epsilon).deviation(change, len(setup.stations), honest)
+    parties = noise_parties(len(setup.stations), bool(setup.helper), honest_fraction)
+    noise = Installment(epsilon).deviation(change, parties, honest_fraction)
     if loud := loud_cells(counts, noise, min):
         remedy = f"a larger epsilon (now {epsilon:g}), fewer columns or states, or more records"
         federation.warn(f"{loud}; what would help: {remedy}")

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...dp.laws import Change
+from ...dp.shares import honest_parties
 from ..errors import StationError
 
 NUMBERS = 64
@@ -92,7 +93,13 @@ def check_possible(counts: npt.NDArray[np.int64], cells: npt.NDArray[np.float64]
         )
 
 
-def trusted_fraction(stations: Sequence[int], aggregator: int, honest_fraction: float) -> float:
-    """Return the part of the stations whose noise must suffice: without that of the station of central, which it knows."""
-    parties = len(stations)
-    return min(honest_fraction, (parties - 1) / parties) if aggregator in stations else honest_fraction
+def noise_parties(stations: int, helper: bool, honest_fraction: float) -> int:
+    """Return how many organizations add noise: the stations, and a helper where one more then counts, so that as many as without it may deviate.
+
+    Raises
+    ------
+    ValueError, UntrustedFraction
+        As `dp.shares.honest_parties`.
+    """
+    more = honest_parties(stations + 1, honest_fraction) - honest_parties(stations, honest_fraction)
+    return stations + 1 if helper and more else stations

@@ -13,9 +13,9 @@ from ..contrasts import Contrasts
 from ..errors import ArgumentError
 from ..installments import Installment
 from ..rounds import Federation
-from .accounting import REPLACE_ONE, change_of, table_sensitivity, trusted_fraction
+from .accounting import REPLACE_ONE, change_of, noise_parties, table_sensitivity
 from .columns import locate, sharing_pairs, states_at
-from .engine import MOST_BYTES, Engine, described
+from .engine import Engine, described
 from .factor_info import Wanted
 from .known_tables import KnownTables
 from .messages import Setup
@@ -212,8 +212,8 @@ class SecureTables:
         else:
             states = [[self.columns[column].cardinality for column in question] for question in questions]
             change = change_of(states, setup.neighbors)
-        honest = trusted_fraction(setup.stations, self.federation.organization, honest_fraction)
-        return noise.deviation(change, len(setup.stations), honest)
+        parties = noise_parties(len(setup.stations), bool(setup.helper), honest_fraction)
+        return noise.deviation(change, parties, honest_fraction)
 
     def joint(self, groups: Sequence[Sequence[str]]) -> list[tuple[Columns, str]]:
         """Open the joint states of every group of columns as one factor; one round for each level that is not open yet.
@@ -231,9 +231,6 @@ class SecureTables:
         unknown = [column for column in question if column not in self.columns]
         if unknown or not question or len(set(question)) != len(question):
             raise ArgumentError("a table is asked over one or more distinct columns that have been opened")
-        cells = self._open.cells(tuple(question))
-        if cells * self.rows * 2.0 > MOST_BYTES and len(question) > 2:
-            raise ArgumentError("too many states: a table over these columns is too large; use fewer or coarser bins")
 
     def _arranged(self, counts: Counts, cuts: Sequence[bool], parts: Sequence[Columns], question: Columns) -> Counts:
         """Return a table with all states of its columns, in the order of the question; those left out have no record."""

@@ -11,12 +11,12 @@ import numpy as np
 from ...mpc import alignment
 from ..codec import encode
 from ..decorators import partial
-from ..errors import MessageError
+from ..errors import MessageError, sampling_errors
 from ..gate import Exact, Released, Sealed
 from ..installments import Installment, pay
 from ..once import asked_once
 from ..station import Station
-from .accounting import REPLACE_ONE, change_of, trusted_fraction
+from .accounting import REPLACE_ONE, change_of, noise_parties
 from .agreement import bound, with_check
 from .announced import announcement, check_announced
 from .messages import ExtendReply, ExtendRequest, Product, SubmitReply, SubmitRequest, TablesReply, TablesRequest
@@ -175,6 +175,8 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     if workspace.is_helper:
         side = helper_side(workspace, request.delivery, names, request.bits)
         shares = _functions(request, side.answers(tables, station.round_name))
+        if request.noise is not None and _noise_parties(request) > len(setup.stations):
+            shares = shares + _noise(shares, request, request.noise)
         return TablesReply(station.share(_bound(workspace, request, shares)))
     if isinstance(workspace, Replica):
         shares = workspace.answers(request.delivery, tables, request.bits)
@@ -208,11 +210,11 @@ def _answer(
     if request.noise is None:
         bound, united = _bound(workspace, request, shares), workspace.setup.union
         return station.exact(bound, "tables", queries=request.queries, summed=united)
-    _noise(station, shares[:0], request, request.noise)  # what cannot be sampled is not charged
+    _noise(shares[:0], request, request.noise)  # what cannot be sampled is not charged
     united = workspace.setup.union
     relation, note = workspace.setup.relation, f"tables, {workspace.setup.neighbors}"
     receipt = pay(station, request.noise, relation, note, queries=request.queries, summed=united)
-    noisy = shares + _noise(station, shares, request, request.noise)
+    noisy = shares + _noise(shares, request, request.noise)
     return station.released(_bound(workspace, request, noisy), receipt)
 
 
@@ -226,8 +228,14 @@ def _bound(workspace: Workspace, request: TablesRequest, shares: Matrix) -> Matr
     return bound(workspace, request.delivery, request.tables.names, question, with_check(shares), everyone)
 
 
-def _noise(station: Station, shares: Matrix, request: TablesRequest, noise: Installment) -> Matrix:
-    """Return this station's share of the noise for what one record changes in the batch."""
+def _noise_parties(request: TablesRequest) -> int:
+    setup = request.delivery.setup
+    with sampling_errors():
+        return noise_parties(len(setup.stations), bool(setup.helper), request.honest_fraction)
+
+
+def _noise(shares: Matrix, request: TablesRequest, noise: Installment) -> Matrix:
+    """Return this organization's share of the noise for what one record changes in the batch."""
     setup = request.delivery.setup
     if request.contrasts:
         change = request.contrasts.change(request.columns, setup.neighbors == REPLACE_ONE, setup.union)
@@ -235,6 +243,5 @@ def _noise(station: Station, shares: Matrix, request: TablesRequest, noise: Inst
         change = change_of(
             request.tables.joined({name: [size] for name, size in request.states.items()}), setup.neighbors
         )
-    honest = trusted_fraction(setup.stations, station.aggregator, request.honest_fraction)
-    drawn = noise.shares(shares.shape, change, len(setup.stations), honest)
+    drawn = noise.shares(shares.shape, change, _noise_parties(request), request.honest_fraction)
     return drawn.astype(np.int64).astype(shares.dtype)
