@@ -86,6 +86,54 @@ def test_k2_equals_the_textbook_loop(seed: int, name: str, limit: int) -> None:
     assert found.score == pytest.approx(sum(score(table) for table in found.counts.values()))
 
 
+def wide_data(seed: int) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+    """Return records of columns with so many states that some tables have more cells than there are records."""
+    random = np.random.default_rng(seed)
+    cards = {f"c{place}": int(states) for place, states in enumerate(random.permutation([2, 3, 9, 12, 12, 14, 16]))}
+    codes: dict[str, np.ndarray] = {}
+    for name, states in cards.items():
+        above = list(codes.values())[-1] if codes else random.integers(0, states, 400)
+        codes[name] = (above + (random.random(400) < 0.1) * random.integers(0, states, 400)) % states
+    return codes, cards
+
+
+@pytest.mark.parametrize("name", ["k2", "bic"])
+@pytest.mark.parametrize("seed", range(5))
+def test_candidates_that_cannot_win_are_not_counted_and_the_structure_is_the_same(seed: int, name: str) -> None:
+    codes, cards = wide_data(seed)
+    space = SearchSpace(tuple(codes), 3)
+    every, fewer = cache_of(codes, cards), cache_of(codes, cards)
+    expected = k2(every, space, list(codes), scores.by_name(name))
+    found = k2(fewer, space, list(codes), scores.by_name(name), scores.ceiling_by_name(name))
+    assert (found.parents, found.score) == (expected.parents, expected.score)
+    assert fewer.asked < every.asked
+    assert fewer.batches <= every.batches
+
+
+def test_a_ceiling_that_is_too_low_loses_edges() -> None:
+    codes, cards = random_data(5)
+    space = SearchSpace(tuple(codes), 3)
+    expected = k2(cache_of(codes, cards), space, list(codes), scores.k2)
+    found = k2(cache_of(codes, cards), space, list(codes), scores.k2, lambda rows, states: -1e9)
+    assert len(found.edges) < len(expected.edges)
+
+
+@pytest.mark.parametrize("name", ["k2", "bic"])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_family_scores_above_the_ceiling_of_some_of_its_parents(seed: int, name: str) -> None:
+    random = np.random.default_rng(seed)
+    score, ceiling = scores.by_name(name), scores.ceiling_by_name(name)
+    assert ceiling is not None
+    for _ in range(50):
+        table = random.integers(0, 4, random.integers(2, 6, 3)) * (random.random() < 0.8)
+        table[..., 1:] *= random.integers(0, 2)  # half of them have the child in one state
+        finer, coarser = table.sum(axis=2), table.sum(axis=(1, 2))
+        assert score(table) <= ceiling(finer, table.shape[2]) + 1e-9
+        assert ceiling(finer, table.shape[2]) <= ceiling(coarser, table.shape[2]) + 1e-9
+    table[..., 1:] = 0
+    assert name == "bic" or score(table) == pytest.approx(ceiling(table.sum(axis=2), table.shape[2]))
+
+
 def test_textbook_example_of_cooper_and_herskovits(paper_data) -> None:
     frame = paper_data("k2_example").rename(columns={"class": "x3"})
     codes = {name: np.unique(frame[name], return_inverse=True)[1].astype(np.int64) for name in frame}

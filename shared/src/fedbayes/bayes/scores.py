@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import log
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Score = Callable[[npt.NDArray[np.int64]], float]
+Ceiling = Callable[[npt.NDArray[Any], int], float]
+"""(records in every configuration of some of the parents, states of the child) -> what no family with these parents scores above."""
 SCORES = ("k2", "bic", "bdeu")
 
 
@@ -68,3 +71,24 @@ def by_name(name: str, equivalent_sample_size: float = 10.0) -> Score:
     if name == "bdeu":
         return partial(bdeu, equivalent_sample_size=equivalent_sample_size)
     return {"k2": k2, "bic": bic}[name]
+
+
+def k2_ceiling(rows: npt.NDArray[Any], states: int) -> float:
+    """Return `k2` where the child is in one state in every configuration.
+
+    Nothing spread over more states scores more, nor do finer configurations: the number of tables with n records in so many states, of which the
+    configuration's score is one over, is no more than the product of those with parts of n.
+    """
+    from scipy.special import gammaln
+
+    return float((gammaln(states) - gammaln(rows + float(states)) + gammaln(rows + 1.0)).sum())
+
+
+def bic_ceiling(rows: npt.NDArray[Any], states: int) -> float:
+    """Return `bic` where the child is in one state in every configuration: the likelihood is 1, and finer configurations have more parameters."""
+    return float(-0.5 * log(max(float(rows.sum()), 1.0)) * rows.size * (states - 1))
+
+
+def ceiling_by_name(name: str) -> Ceiling | None:
+    """Return the ceiling of the score called ``name``, if it has one."""
+    return {"k2": k2_ceiling, "bic": bic_ceiling}.get(name)

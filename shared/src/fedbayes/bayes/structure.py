@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.graph import parents_of_edges, topological_order
-from fedbayes.bayes.scores import Score
+from fedbayes.bayes.scores import Ceiling, Score
 from fedbayes.bayes.tables import Counts, TableCache
 
 TIE = 1e-9  # relative: scores closer than this are equal, and the earlier candidate wins
@@ -118,11 +118,14 @@ def with_counts(cache: TableCache, space: SearchSpace, parents: Mapping[str, Seq
     return Structure(placed, counts, total, cache.batches, cache.asked)
 
 
-def k2(cache: TableCache, space: SearchSpace, order: Sequence[str], score: Score) -> Structure:
+def k2(
+    cache: TableCache, space: SearchSpace, order: Sequence[str], score: Score, ceiling: Ceiling | None = None
+) -> Structure:
     """Return the structure that greedy K2 finds: at most ``max_parents`` batches of tables.
 
     Every node adds the predecessor that raises its score most, until none does. All nodes step together, because the
-    given order makes them independent; the tables of the final families have all been asked on the way.
+    given order makes them independent; the tables of the final families have all been asked on the way. With a `ceiling` of the score, and exact
+    tables, candidates that cannot raise it are not asked about: the structure is the same.
 
     Raises
     ------
@@ -137,7 +140,10 @@ def k2(cache: TableCache, space: SearchSpace, order: Sequence[str], score: Score
     parents = space.start()
     active = list(space.columns)
     cache.ask(_extensions(space, parents, before, active) + [(node, *parents[node]) for node in active])
+    promising = None if ceiling is None else Promising(cache, space.columns, ceiling)
     while active:
+        if promising:
+            before |= {node: promising(parents[node], node, before[node], score) for node in active}
         cache.ask(_extensions(space, parents, before, active))
         growing = []
         for node in active:
@@ -147,6 +153,46 @@ def k2(cache: TableCache, space: SearchSpace, order: Sequence[str], score: Score
                 growing.append(node)
         active = growing
     return with_counts(cache, space, parents, score)
+
+
+class Promising:
+    """Tells which candidates may raise a node's score, from exact tables that are known: of others no table is needed.
+
+    Parameters
+    ----------
+    cache : TableCache
+        Knows the tables of single columns.
+    columns : sequence of str
+        All of them.
+    ceiling : callable
+        Of the score.
+    """
+
+    def __init__(self, cache: TableCache, columns: Sequence[str], ceiling: Ceiling) -> None:
+        self._cache, self._ceiling = cache, ceiling
+        self._states = {column: cache.family((), column).size for column in columns}
+        self._rows = float(cache.family((), columns[0]).sum())
+        self._lowest: dict[tuple[int, int], float] = {}
+
+    def __call__(self, parents: Sequence[str], node: str, candidates: Sequence[str], score: Score) -> tuple[str, ...]:
+        """Return the candidates whose score with each of the parents alone, were the node a function of the two, would be above the node's own."""
+        best = score(self._cache.family(parents, node))
+        left = [name for name in candidates if name not in parents]
+        return tuple([name for name in left if not any(self._below(best, node, name, parent) for parent in parents)])
+
+    def _below(self, best: float, node: str, candidate: str, parent: str) -> bool:
+        states = self._states[node]
+        configurations = self._states[parent] * self._states[candidate]
+        if self._least(configurations, states) > best or not self._cache.known((parent, candidate)):
+            return False
+        return self._ceiling(self._cache.family((parent,), candidate), states) <= best
+
+    def _least(self, configurations: int, states: int) -> float:
+        """Return the lowest ceiling that so many configurations can have: that of equal ones. No table is looked at where this is too high."""
+        key = configurations, states
+        if key not in self._lowest:
+            self._lowest[key] = self._ceiling(np.full(configurations, self._rows / configurations), states)
+        return self._lowest[key]
 
 
 def predecessors(space: SearchSpace, order: Sequence[str]) -> Parents:
