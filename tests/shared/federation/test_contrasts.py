@@ -44,12 +44,16 @@ def largest(asked, tables, replaced):
 
 
 PAIRS = [tuple(pair) for pair in combinations(STATES, 2)]
+WITH_SINGLES = [*((name,) for name in STATES), *PAIRS]
 CLIQUES = [("a",), ("a", "b"), ("b", "c"), ("a", "b", "c"), ("c", "d")]
 
 
 @pytest.mark.parametrize("replaced", [False, True])
 @pytest.mark.parametrize("gaps", [GAPS, dict.fromkeys(STATES, 0), dict.fromkeys(STATES, 1)])
-@pytest.mark.parametrize(("tables", "factors"), [(PAIRS, None), (CLIQUES, [400, 28, 28, 1, 28]), ([("d", "a")], [3])])
+@pytest.mark.parametrize(
+    ("tables", "factors"),
+    [(PAIRS, None), (WITH_SINGLES, [9] * 4 + [1] * 6), (CLIQUES, [400, 28, 28, 1, 28]), ([("d", "a")], [3])],
+)
 def test_no_record_changes_more_than_is_claimed_and_some_nearly_as_much(replaced, gaps, tables, factors) -> None:
     asked = contrasts(tables, factors, gaps=gaps)
     claimed, true = asked.change(tables, replaced), largest(asked, tables, replaced)
@@ -67,7 +71,7 @@ def test_maps_that_nobody_would_choose_are_bounded_too(seed) -> None:
         for name, states in STATES.items()
     }
     maps = {name: matrix if matrix.any() else matrix + 1 for name, matrix in maps.items()}
-    for tables in (PAIRS, CLIQUES):
+    for tables in (PAIRS, WITH_SINGLES, CLIQUES):
         asked = Contrasts(maps, list(map(int, draw.integers(1, 9, len(tables)))))
         for replaced in (False, True):
             assert largest(asked, tables, replaced) <= asked.change(tables, replaced).l2 * (1 + 1e-9)

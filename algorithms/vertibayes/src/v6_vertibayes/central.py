@@ -46,7 +46,8 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     source = merged_by_class(open_source(federation, question, asked.organizations), asked.bins, asked.label)
     left = partial(source.rest, kept=asked.held_out)
     variables = list(source.variables.values())
-    learned = learn(asked, variables, source, left, lambda: source.deviation, source.contrasted)
+    records = source.records if asked.split == "vertical" else None
+    learned = learn(asked, variables, source, left, lambda: source.deviation, source.contrasted, records)
     minimum = result.least_count(asked, source)
     least, behind = (0.0, None) if source.budget.covered else (minimum, complete(learned))
     check_known(learned.missing, least)

@@ -34,6 +34,10 @@ OUTSTANDING = 4.0
 """Standard deviations by which the records without a value of a column must exceed 0 to be believed: one column in 30,000 passes by chance."""
 RECORDS_A_CELL = 1.0
 """Records for one cell of the network's cliques: Adult and Mushroom are closer with one than with two; Asia, Child and Alarm need fewer cells."""
+ALONE = 0.2
+"""Weight, in squares, of a single column beside that of a pair, for every other column: with it they share the noise about as they did in batches apart."""
+MOST_ALONE = 8.0
+"""The most of that: with more, sums would leave the bits that `ROOM` keeps."""
 HIGHEST = 3
 """Columns of the largest tables that are measured; what four have in common that no three have is not."""
 TRIPLES = 0.5
@@ -111,43 +115,51 @@ class Measurer:
         Standard deviation of the noise in the batch that was answered last.
     states : mapping of str to int
         States of every column as the oracle answers, in declared order.
+    records : int, optional
+        Their number, where it is public and each is in a state of every column; else it is estimated.
     """
 
     def __init__(
-        self, oracle: TableOracle, contrasted: Contrasted, deviation: Callable[[], float], states: Mapping[str, int]
+        self,
+        oracle: TableOracle,
+        contrasted: Contrasted,
+        deviation: Callable[[], float],
+        states: Mapping[str, int],
+        records: int | None = None,
     ) -> None:
         self._oracle, self._contrasted, self._deviation = oracle, contrasted, deviation
         self._names, self._states = tuple(states), tuple(states.values())
         self._trimmed: frozenset[int] = frozenset()
-        self.rows = 1.0
+        self.records, self.rows = records, float(records or 1)
         self.batches: list[Batch] = []
 
     def singles(self) -> list[Margin]:
-        """Return the counts of every column; their sums give the number of records."""
+        """Return the counts of every column; their sums give the number of records where it is not public."""
         named: list[tuple[str, ...]] = [(name,) for name in self._names]
         answers = self._oracle(named)
         deviation = self._deviation()
         margins = [Margin((v,), counts.astype(np.float64), deviation) for v, counts in enumerate(answers)]
-        self.rows = max(float(np.mean([margin.counts.sum() for margin in margins])), 1.0)
+        if self.records is None:
+            self.rows = max(float(np.mean([margin.counts.sum() for margin in margins])), 1.0)
         cells = float(np.mean([margin.counts.size for margin in margins]))
         self._note(named, deviation, deviation * cells)
         return margins
 
-    def __call__(self, tables: Sequence[Axes], triples: float = 1.0) -> list[Margin]:
+    def __call__(self, tables: Sequence[Axes], wider: float = 1.0) -> list[Margin]:
         """Return differences between the states of tables over positions of columns, without the states that are left out.
 
         Parameters
         ----------
         tables : sequence of tuple of int
             One to `HIGHEST` positions, rising.
-        triples : float
+        wider : float
             Weight of a table over one column more beside that of one over one less, in squares.
         """
         widest = max(map(len, tables))
         scale = min(FINEST, max(COARSEST, int((ROOM / self.rows) ** (1.0 / widest))))
         asked = sorted({position for axes in tables for position in axes})
         maps = {v: balanced(self.cardinalities[v], scale, int(v in self._trimmed)) for v in asked}
-        factors = [max(1, round((scale / np.sqrt(triples)) ** (widest - len(axes)))) for axes in tables]
+        factors = [max(1, round((scale / np.sqrt(wider)) ** (widest - len(axes)))) for axes in tables]
         named = [tuple(self._names[position] for position in axes) for axes in tables]
         answers = self._contrasted(named, Contrasts({self._names[v]: matrix for v, matrix in maps.items()}, factors))
         unit = self._deviation() / float(scale) ** widest
@@ -206,14 +218,26 @@ def measure(ask: Measurer, names: Sequence[str], gappy: Mapping[str, bool], max_
         for name, margin in zip(names, alone, strict=True)
     }
     ask.leave_out([position for position, name in enumerate(names) if gappy[name] and not gaps[name]])
-    alone = [ask.trim(margin) for margin in alone]
-    pairs = ask(list(combinations(range(len(names)), 2)))
+    again, pairs = _pairs(ask, len(names))
+    alone = [*(ask.trim(margin) for margin in alone), *again]
     limits = Limits(max_parents + 1, ask.rows / RECORDS_A_CELL)
     network = search(alone, pairs, ask.cardinalities, ask.rows, limits)
     cliques = ask(_parts(network.tree.cliques), TRIPLES)
     network = network.fit([*alone, *pairs, *cliques], ask.rows, FIT_STEPS)
     structure = _structure(network, names, ask.rows, score, ask.batches)
     return Measured(structure, gaps, missing, ask.batches)
+
+
+def _pairs(ask: Measurer, columns: int) -> tuple[list[Margin], list[Margin]]:
+    """Return all pairs of columns, and, where the number of records is public, single columns measured with them.
+
+    A record that gets other values changes pairs most if half of its columns change, single columns if all do: together they cost less than apart.
+    """
+    pairs = list(combinations(range(columns), 2))
+    if ask.records is None:
+        return [], ask(pairs)
+    measured = ask([*((v,) for v in range(columns)), *pairs], 1.0 / min(ALONE * (columns - 1), MOST_ALONE))
+    return measured[:columns], measured[columns:]
 
 
 def _parts(cliques: Sequence[Axes]) -> list[Axes]:

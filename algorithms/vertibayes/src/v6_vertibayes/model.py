@@ -81,6 +81,7 @@ def learn(
     rest: TableOracle | None = None,
     deviation: Callable[[], float] | None = None,
     contrasted: Contrasted | None = None,
+    records: int | None = None,
 ) -> Learned:
     """Return the network that the counts of an oracle give.
 
@@ -98,11 +99,13 @@ def learn(
         Standard deviation of the noise in every cell of the batch that was answered last; needed with a delta.
     contrasted : callable, optional
         Functions of counts; needed with ``structure="private"``.
+    records : int, optional
+        Their number, where it is public.
     """
     if options.structure == "private":
         assert deviation is not None
         assert contrasted is not None
-        return _measured(options, variables, oracle, contrasted, deviation)
+        return _measured(options, variables, oracle, contrasted, deviation, records)
     named = {variable.name: variable for variable in variables}
     epsilon = None if options.epsilon is None else options.epsilon / (options.batches or 1)
     noise = deviation if options.delta else None
@@ -122,9 +125,10 @@ def _measured(
     oracle: TableOracle,
     contrasted: Contrasted,
     deviation: Callable[[], float],
+    records: int | None,
 ) -> Learned:
     """Return a network from noisy tables of columns, pairs and cliques; see `measuring`."""
-    ask = Measurer(oracle, contrasted, deviation, {v.name: len(v.all_states()) for v in variables})
+    ask = Measurer(oracle, contrasted, deviation, {v.name: len(v.all_states()) for v in variables}, records)
     score = scores.by_name(options.score, options.equivalent_sample_size)
     measured = measure(ask, options.columns, {v.name: v.missing for v in variables}, options.max_parents, score)
     structure, gaps = measured.structure, measured.gaps
@@ -154,7 +158,10 @@ def search(options: Fit, oracle: TableOracle) -> Structure:
         order = information_order(cache, space)
     elif isinstance(options.order, tuple):
         order = options.order
-    return k2(cache, space, order, score)
+    ceiling = (
+        scores.ceiling_by_name(options.score) if options.epsilon is None else None
+    )  # noisy tables contradict one another
+    return k2(cache, space, order, score, ceiling)
 
 
 def fit_tables(options: Fit, variables: Sequence[Variable], structure: Structure, gaps: Mapping[str, bool]) -> Learned:

@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-WIDEST = 8
-"""Most states of a column of which differences are taken: with more they save less than an eighth, and rounding would unbalance them."""
+WIDEST = 16
+"""Most states of a column of which differences are taken: with more they save less than a sixteenth, and rounding would unbalance them."""
 
 
 def simplex(states: int) -> npt.NDArray[np.float64]:

@@ -221,20 +221,25 @@ def _changes(table: Sequence[str], weight: float, kinds: Mapping[str, Kinds]) ->
 
 
 def _by_pairs(weighed: Sequence[Weighed], kinds: Mapping[str, Kinds]) -> float:
-    """Return a bound for a batch of all pairs of columns; infinite for others.
+    """Return a bound for a batch of all pairs of columns, with or without single ones; infinite for others.
 
-    A column that alone gets another state, or loses its own, changes its pairs by so much. If the other column of a pair moves too, the pair changes by `kept`
-    less than the sum of the two. So with so many columns of either move the square is at most the largest sums of as many columns, less the smallest
-    `kept` of every pair of them.
+    A column that alone gets another state, or loses its own, changes its tables by so much. If the other column of a pair moves too, the pair changes by
+    `kept` less than the sum of the two. So with so many columns of either move the square is at most the largest sums of as many columns, less the
+    smallest `kept` of every pair of them.
     """
     columns = sorted({column for table, _ in weighed for column in table})
     number = len(columns)
-    pairs = {frozenset(table) for table, _ in weighed if len(table) == 2}
-    if len(pairs) != len(weighed) or len(pairs) != number * (number - 1) // 2 or number < 2:
+    pairs = [(table, weight) for table, weight in weighed if len(table) == 2]
+    distinct = len({frozenset(table) for table, _ in weighed}) == len(weighed)
+    if number < 2 or not distinct or len(pairs) != number * (number - 1) // 2 or max(len(t) for t, _ in weighed) > 2:
         return math.inf
     alone = {move: dict.fromkeys(columns, 0.0) for move in (OTHER, LOST)}
     kept = {both: math.inf for both in product((OTHER, LOST), repeat=2)}
-    for (a, b), weight in weighed:
+    for table, weight in weighed:
+        if len(table) == 1:
+            for move in kinds[table[0]].moves[1:]:
+                alone[move][table[0]] += weight * _apart(table, (move,), kinds)
+    for (a, b), weight in pairs:
         one = {move: weight * _apart((a, b), (move, SAME), kinds) for move in kinds[a].moves[1:]}
         other = {move: weight * _apart((a, b), (SAME, move), kinds) for move in kinds[b].moves[1:]}
         for first, second in product(one, other):
