@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 from lifelines import CoxPHFitter
 from limits_kit import predicting
+from lin_wei import naive, score_residuals
 from one_process import OneProcess
 from party_kit import by_columns
 from statsmodels.duration.hazard_regression import PHReg
 
-from fedbayes.federation.errors import ArgumentError, DataProblem
+from fedbayes.federation.errors import ArgumentError, DataProblem, ThresholdError
 
 ROWS = 260
 SPLIT = {"a": ["age", "bmi"], "b": ["dose", "arm"], "c": ["months", "died", "weight", "since", "site", "grade"]}
@@ -97,6 +98,46 @@ def test_ties_are_breslows(cohort: pd.DataFrame, weighted: bool) -> None:
     assert model["log_likelihood"] == pytest.approx(peer.llf, abs=1e-3)
 
 
+@pytest.mark.few(2)
+@pytest.mark.parametrize("strata", [None, "site"])
+@pytest.mark.parametrize(
+    "roles",
+    [{"weights": "weight"}, {"entry": "since"}, {"weights": "weight", "entry": "since"}],
+    ids=["weights", "entry", "both"],
+)
+@pytest.mark.parametrize("months", [1.0, 4.0])
+def test_efrons_ties_are_lifelines(
+    cohort: pd.DataFrame, roles: dict[str, str], strata: str | None, months: float
+) -> None:
+    """Ties of few events, which stay secret, and of many; entries at the times of events, and weights that differ within a tie."""
+    frame = cohort.assign(months=np.ceil(cohort["months"] / months), since=np.floor(cohort["since"] / months))
+    result = ask(frame, ties="efron", tolerance=1e-9, **roles, **({"strata": strata} if strata else {}))
+    model, unsure = result["model"], result["diagnostics"]["log_likelihood_error"]
+    named = {f"{role}_col": column for role, column in roles.items()} | ({"strata": strata} if strata else {})
+    peer = pooled(frame, design(frame), **named)
+    found = pd.DataFrame(model["coefficients"]).set_index("feature")
+    np.testing.assert_allclose(found["coefficient"], peer.params_[found.index], rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(found["standard_error"], peer.standard_errors_[found.index], rtol=1e-5)
+    assert unsure < 1e-3
+    assert model["log_likelihood"] == pytest.approx(peer.log_likelihood_, abs=unsure)
+    assert (model["proportional_hazards"]["features"] is None) == ("weights" in roles)
+
+
+def uneven(frame: pd.DataFrame) -> np.ndarray:
+    """Return weights of which tied events (of times in hundredths) have small ones but for one, and all others large ones."""
+    died = frame["died"] == 1
+    tied = died & frame.loc[died, "months"].duplicated(keep=False).reindex(frame.index, fill_value=False)
+    assert tied.sum() >= 20
+    return np.where(tied & (tied.cumsum() > 1), 0.02, 40.0)
+
+
+def test_weights_of_tied_events_are_looked_at_for_efrons_ties_alone(cohort: pd.DataFrame) -> None:
+    """The control: with Breslow's the same weights, and with Efron's the same ties, are let through."""
+    frame = cohort.assign(weight=uneven(cohort))
+    assert ask(frame, weights="weight", features=["age"])["model"]["coefficients"]
+    assert ask(frame, ties="efron", features=["age"])["model"]["coefficients"]
+
+
 def test_the_outcome_holder_may_have_features(cohort: pd.DataFrame) -> None:
     frame = untied(cohort)
     model = ask(frame, features=["age", "grade"], weights="weight", entry="since")["model"]
@@ -133,7 +174,7 @@ def test_the_baseline_counts_who_is_at_risk(cohort: pd.DataFrame) -> None:
         ({"entry": "gaps"}, DataProblem, "entry column 'gaps' has missing values"),
         ({"entry": "site"}, DataProblem, "entry column 'site' must hold numbers"),
         ({"weights": "weight", "solver": "bfgs"}, ArgumentError, "^weights of a vertical fit is for"),
-        ({"entry": "since", "ties": "efron"}, ArgumentError, "^entry of a vertical fit is for"),
+        ({"weights": "uneven", "ties": "efron"}, ThresholdError, "or so few carry the weight"),
         ({"entry": "since", "missing": "complete"}, ArgumentError, "^entry of a vertical fit is for"),
         ({"weights": "nowhere"}, DataProblem, "weights column 'nowhere' is not in the table"),
     ],
@@ -149,26 +190,67 @@ def test_what_is_asked_wrongly_or_singles_out_records_is_named(
     frame["late"] = frame["months"]
     frame["lone"] = np.where(place == 9, frame["months"] / 2, -1.0 - place / 1e3)
     frame["flag"] = np.where(place == 9, -2.0, -1.0)
-    extra = ["one", "rare", "large", "gaps", "late", "lone", "flag"]
+    frame["uneven"] = uneven(frame)
+    extra = ["one", "rare", "large", "gaps", "late", "lone", "flag", "uneven"]
     monkeypatch.setitem(SPLIT, "c", [*SPLIT["c"], *extra])
     with pytest.raises(kind, match=text):
         ask(frame, **task)
 
 
-def test_a_model_with_weights_is_not_cross_validated(cohort: pd.DataFrame) -> None:
+@pytest.mark.parametrize("case", ["weights", "entry", "cluster"])
+def test_a_model_of_such_records_is_not_cross_validated(case: str) -> None:
     from v6_verticox.use.crossval import specification
 
-    model = {"time": "t", "event": "e", "features": ["x"], "weights": "w"}
-    with pytest.raises(ArgumentError, match="a model with weights is neither cross-validated nor"):
+    model = {"time": "t", "event": "e", "features": ["x"], case: "w"}
+    with pytest.raises(ArgumentError, match=f"a model with {case} is not cross-validated; leave folds out"):
         specification(model, None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("role", "column"), [("weights", "weight"), ("entry", "since")])
-def test_a_model_that_weighs_records_is_used_as_it_says(cohort: pd.DataFrame, role: str, column: str) -> None:
-    """`baseline` would count each record once, from the start, and refuses; `evaluate` says that it does."""
-    with OneProcess(by_columns(cohort, SPLIT), helpers=["h"], policies=predicting()) as running:
-        model = running.fit("verticox", **{**TASK, role: column})["model"]
-        with pytest.raises(ArgumentError, match=f"a model with {role} is that of its fit"):
+CASES = {"weights": "weight", "entry": "since"}
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("task", [{"weights": "weight"}, {"entry": "since"}, CASES, {**CASES, "strata": "site"}])
+def test_a_model_that_weighs_records_is_used_on_others_as_it_was_fitted(
+    cohort: pd.DataFrame, task: dict[str, str]
+) -> None:
+    """Baseline, slope of calibration and score test are those of the definition; the measures of predictions count records once, and say so."""
+    frame = cohort.assign(months=np.ceil(cohort["months"]), since=np.floor(cohort["since"]))
+    model = ask(frame.iloc[:150], features=["age", "dose"], **task)["model"]
+    others, features = frame.iloc[150:], ["age", "dose"]
+    asked = {"model": model, "id_column": "id"}
+    with OneProcess(
+        by_columns(others, SPLIT), helpers=["h"], policies=predicting({"*": {"minimum_count": 5}})
+    ) as running:
+        baseline = running.run("verticox", "baseline", asked)["baseline"]
+        blind = running.run("verticox", "evaluate", {**asked, "reveal": "aggregates"})["metrics"]
+        judged = running.run("verticox", "evaluate", asked)
+    beta = np.array([row["coefficient"] for row in model["coefficients"]])
+    weight = others["weight"] if "weights" in task else pd.Series(1.0, others.index)
+    since = others["since"] if "entry" in task else pd.Series(-np.inf, others.index)
+    site = others["site"] if "strata" in task else pd.Series("all", others.index)
+    risk = weight * np.exp(others[features].to_numpy() @ beta - model["offset"])
+    for stratum, end, hazard in zip(baseline["strata"], baseline["time"], baseline["cumulative_hazard"], strict=True):
+        died = others[(others["died"] == 1) & (others["months"] <= end) & (site == stratum)]
+        at_risk = [risk[(since < at) & (others["months"] >= at) & (site == stratum)].sum() for at in died["months"]]
+        assert hazard == pytest.approx(float((weight[died.index] / at_risk).sum()), rel=1e-6)
+    cases = {name: column for name, column in task.items() if name != "strata"}
+    outcome = ("months", "died", site.to_numpy())
+    score = score_residuals(others, features, beta, *outcome, **cases).sum(axis=0)
+    covariance = naive(others, features, beta, *outcome, **cases)
+    steepness = beta @ np.linalg.inv(covariance) @ beta
+    assert blind["calibration_slope"] == pytest.approx(1.0 + beta @ score / steepness, abs=steepness**-0.5 / 100)
+    assert blind["fit_test"]["statistic"] == pytest.approx(float(score @ covariance @ score), rel=1e-2, abs=1e-2)
+    assert (blind["records"], blind["events"]) == (len(others), int(others["died"].sum()))
+    assert any("fitted with" in text and "counts once" in text for text in judged["warnings"])
+
+
+def test_a_baseline_is_refused_where_few_weigh_most(cohort: pd.DataFrame) -> None:
+    """The control: by the same model without weights it is told."""
+    frame = cohort.assign(weight=np.where(np.arange(ROWS) == 7, 60.0, 0.02 + np.arange(ROWS) % 2 * 0.01))
+    model = ask(cohort, features=["age"], weights="weight")["model"]
+    with OneProcess(by_columns(frame, SPLIT), helpers=["h"], policies=predicting()) as running:
+        with pytest.raises(DataProblem, match="weights column 'weight' weighs fewer records"):
             running.run("verticox", "baseline", {"model": model, "id_column": "id"})
-        judged = running.run("verticox", "evaluate", {"model": model, "id_column": "id"})
-    assert any(f"fitted with {role}" in text and "counts once" in text for text in judged["warnings"])
+        plain = {name: part for name, part in model.items() if name != "weights"}
+        assert running.run("verticox", "baseline", {"model": plain, "id_column": "id"})["baseline"]

@@ -156,11 +156,12 @@ def weighted_squares(time: Any, event: Any, died: Any, predicted: Any, moment: f
     return float(total / len(time))
 
 
-def cumulative_hazard(time: Any, event: Any, risk: Any, moment: float) -> float:
-    """Return Breslow's cumulative baseline hazard of one stratum at a time; `risk`: relative risks."""
+def cumulative_hazard(time: Any, event: Any, risk: Any, moment: float, case: Any, entry: Any) -> float:
+    """Return Breslow's cumulative baseline hazard of one stratum at a time; `risk`: relative risks, `case`: weights, `entry`: times of entry."""
     total = 0.0
     for place in np.unique(time[(event == 1) & (time <= moment)]):
-        total += ((time == place) & (event == 1)).sum() / risk[time >= place].sum()
+        died = case[(time == place) & (event == 1)].sum()
+        total += died / (case * risk)[(time >= place) & (entry < place)].sum()
     return float(total)
 
 

@@ -20,13 +20,13 @@ from .tables import joined, population, vertical
 
 ADMM = ("tolerance", "gamma_update", "rho")
 UNLIKE = {
-    "weights": ("solver", "ties", "missing"),
-    "entry": ("solver", "ties", "missing"),
+    "weights": ("solver", "missing"),
+    "entry": ("solver", "missing"),
     "robust": ("solver",),
     "cluster": ("solver", "missing"),
 }
 """What each of these goes with in one form only: with the default."""
-USUAL = {"solver": "private_newton", "ties": "breslow", "missing": "refuse"}
+USUAL = {"solver": "private_newton", "missing": "refuse"}
 ROUNDING = 1e-9
 
 
@@ -160,11 +160,12 @@ def counted(arguments: dict[str, Any], records: list[dict[str, Any]]) -> list[di
     return [record for record in records if all(record[name] is not None for name in cox_formula.used(arguments))]
 
 
-def tied(arguments: dict[str, Any], records: list[dict[str, Any]]) -> int:
-    """Return how many events of a stratum have the time of another one."""
-    strata = arguments.get("strata")
-    seen = [(float(record[TIME]), record[STRATA] if strata else "") for record in records if record[EVENT] == "1"]
-    return sum(count for count in Counter(seen).values() if count > 1)
+def tied(arguments: dict[str, Any], records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the events of a stratum that have the time of another one."""
+    strata, died = arguments.get("strata"), [record for record in records if record[EVENT] == "1"]
+    seen = [(float(record[TIME]), record[STRATA] if strata else "") for record in died]
+    counts = Counter(seen)
+    return [record for record, moment in zip(died, seen, strict=True) if counts[moment] > 1]
 
 
 def design(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]]) -> tuple[Any, list[str]]:
@@ -258,12 +259,12 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
         refuse.append(("DataProblem", "no event"))
     if len(events) < case.limit("minimum_count", 5):
         refuse.append(("ThresholdError", "few events"))
-    if (
-        arguments.get("ties") == "efron"
-        and not complete
-        and 0 < tied(arguments, records) < case.limit("minimum_count", 5)
-    ):
-        refuse.append(("ThresholdError", "few tied events"))
+    if arguments.get("ties") == "efron" and not complete:
+        masses = np.array(
+            [float(record[WEIGHTS]) if arguments.get("weights") else 1.0 for record in tied(arguments, records)]
+        )
+        if masses.sum() ** 2 < case.limit("minimum_count", 5) * (masses**2).sum():
+            refuse.append(("ThresholdError", "few tied events, or few that carry their weight"))
     if arguments.get("time_transform") in ("identity", "log"):
         may.append(("ThresholdError", "few events far in time"))
     if arguments.get("cluster"):

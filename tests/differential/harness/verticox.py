@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from . import cox
 from .cases import POSITION, Case, Outcome, close, judge, same
-from .cox_fit import arrays, check_fit, design, fit_arguments, fit_cases, survival
+from .cox_fit import arrays, cases, check_fit, design, fit_arguments, fit_cases, survival
 from .cox_judged import check_judged, is_judged, judged_cases
-from .cox_names import ALGORITHM, TIME
+from .cox_names import ALGORITHM, ENTRY, TIME, WEIGHTS
 from .tables import joined
 
 
@@ -72,6 +72,7 @@ def evaluate_cases(draw: Any) -> Case:
 @st.composite
 def baseline_cases(draw: Any) -> Case:
     place, fit = draw(_fitted())
+    fit |= {name: column for name, column in (("weights", WEIGHTS), ("entry", ENTRY)) if draw(st.integers(0, 2)) == 2}
     return _two_steps("baseline", place, fit, _used(draw, place, fit))
 
 
@@ -175,11 +176,12 @@ def check_baseline(case: Case, outcome: Outcome) -> None:
     def compare(result: Any) -> None:
         wanted, records = _predictor(case, outcome.results[0]["model"])
         time, event, strata = arrays(fit, list(records.values()))
-        risk = np.exp(np.array(list(wanted.values())))
+        risk, (weight, entry) = np.exp(np.array(list(wanted.values()))), cases(fit, list(records.values()))
         shown = result["baseline"]
         for stratum, moment, hazard in zip(shown["strata"], shown["time"], shown["cumulative_hazard"], strict=True):
             rows = strata == stratum
-            total = cox.cumulative_hazard(time[rows], event[rows], risk[rows], moment)
+            own = (part[rows] for part in (weight, entry))
+            total = cox.cumulative_hazard(time[rows], event[rows], risk[rows], moment, *own)
             close(f"baseline hazard at {moment}", hazard, total, 1e-4, 1e-6)
 
     judge(case, outcome, [], compare, [*GUARDS, ("PolicyError", "the model would tell a record")])

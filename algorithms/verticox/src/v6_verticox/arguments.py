@@ -227,7 +227,7 @@ class Fit(Cases, Private, Dealt):
 
     def _check_cases(self) -> None:
         """Refuse a vertical fit with weights, times of entry or robust errors where there is none."""
-        wanted = {"solver": "private_newton", "ties": "breslow", "missing": "refuse"}
+        wanted = {"solver": "private_newton", "missing": "refuse"}
         needs = {"weights": wanted, "entry": wanted, "robust": ["solver"], "cluster": ["solver", "missing"]}
         for case, names in needs.items():
             unlike = [f"{name}={wanted[name]!r}" for name in names if getattr(self, name) != wanted[name]]

@@ -22,7 +22,19 @@ _WHOLE = "digest"
 """In an outline: the digest of all of the model, or of all of a member."""
 _PARTS = "digests"
 """In an outline: the digests of the parts that it may have whole."""
-_PREDICTOR = ("features", "formula", "levels", "references", "missing", "time", "event", "strata", "offset")
+_PREDICTOR = (
+    "features",
+    "formula",
+    "levels",
+    "references",
+    "missing",
+    "time",
+    "event",
+    "strata",
+    "weights",
+    "entry",
+    "offset",
+)
 """What of a linear predictor every station may see beside its coefficients."""
 
 

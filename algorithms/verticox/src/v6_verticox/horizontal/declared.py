@@ -93,13 +93,13 @@ class Cases(Split):
     weights: str | None = argument(
         COLUMN,
         "Column of case weights, 1/1024 to 1024: a record counts as so many, in events and in risk sets. Of a vertical fit a column of the outcome "
-        "holder, 1/64 to 64 (private_newton, ties as breslow).",
+        "holder, 1/64 to 64 (private_newton, no gaps).",
         None,
     )
     entry: str | None = argument(
         COLUMN,
         "Column of the times from which records are observed (left truncation; also start of an interval): at risk after entry, up to time. "
-        "Of a vertical fit a column of the outcome holder (private_newton, ties as breslow).",
+        "Of a vertical fit a column of the outcome holder (private_newton, no gaps).",
         None,
     )
     robust: bool = argument(

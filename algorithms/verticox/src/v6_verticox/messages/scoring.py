@@ -161,10 +161,16 @@ class AssessRequest(Message):
         """Column of the strata, if there are any."""
         return None if self.model.get("strata") is None else str(self.model["strata"])
 
+    def case(self, role: str) -> str | None:
+        """Return the column of "weights" or "entry" that a new baseline counts records by, None without one."""
+        name = self.model.get(role) if self.task == "baseline" else None
+        return None if name is None else str(name)
+
     @property
     def columns(self) -> list[str]:
-        """Time, event and strata."""
-        return [str(self.model["time"]), str(self.model["event"]), *([self.strata] if self.strata else [])]
+        """Time, event and strata; of a new baseline also weights and times of entry."""
+        beside = [self.strata, self.case("weights"), self.case("entry")]
+        return [str(self.model["time"]), str(self.model["event"]), *(name for name in beside if name)]
 
 
 class AssessReply(Message):

@@ -234,8 +234,8 @@ class Plan(Message):
             raise ValueError("the plan's shapes do not fit together")
 
     def _check_weights(self) -> None:
-        if self.weighted and (self.complete or ((self.ties or self.band) and not self.flat)):
-            raise ValueError("case weights go with Breslow's ties and records without gaps")
+        if self.weighted and self.complete:
+            raise ValueError("case weights go with records without gaps")
         if self.copies not in (1, 2) or self.records % self.copies or (self.copies > 1 and not self.weighted):
             raise ValueError("the plan's records and their rows do not fit together")
 

@@ -81,6 +81,7 @@ def opening(layout: Layout, name: Name) -> tuple[tuple[int, ...], int, int]:
         "k": ((rows, 1), RECIPROCAL_BITS, TIE_BITS),
         "turn": ((rows, features), RECIPROCAL_BITS, FEATURE_BITS),
         "turnback": ((rows, features), RECIPROCAL_BITS, TIE_BITS),
+        "mean": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
         "tiedmean": ((rows, features), FEATURE_BITS, TIE_BITS),
         "residual": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
         "clusters": ((layout.clusters, features), FEATURE_BITS, 0),

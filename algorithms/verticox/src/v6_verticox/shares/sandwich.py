@@ -3,13 +3,13 @@
 Every event is a risk set of its own, m_j = S1_j / S0_j its mean, c_j its case weight and q_j = c_j / S0_j. A record is in it with the part a_ij of its risk w_i
 (which holds the weight): 1, or 0; with Efron's ties 1 - l/d of the l-th of d tied events, if it is one of them. Then
 
-    u_i = c_i (x_i - n_i) - sum_j a_ij q_j w_i (x_i - m_j) = c_i x_i - c_i n_i - z_i + w_i G_i,
+    u_i = c_i (x_i - n_i) - sum_j a_ij q_j w_i (x_i - m_j) = c_i (x_i - n_i) - z_i + w_i G_i,
 
 where n_i is the mean of its event: m_i, with Efron's ties the average of those of the d risk sets. z_i = H_i w_i x_i and v_i = root(c_i) m_i are opened
 (masked) for the information matrix already, and G_i, the sum of a_ij q_j m_j, is the map of the hazards applied to q m. So there are two products more
-(three with case weights, whose c m is q S1, or with small ties of Efron's), and one matrix is revealed. With times of entry a record's residual is the sum of
-those of its two rows (`stations.truncation`). With these and with clusters u is summed first (`clusters`): then it is opened in the dealer's order of the
-rows, so that the products of all masks are dealt too.
+(one more with case weights, whose m is r S1, and one with small ties of Efron's), and one matrix is revealed. With times of entry a record's residual is
+the sum of those of its two rows (`stations.truncation`). With these and with clusters u is summed first (`clusters`): then it is opened in the dealer's
+order of the rows, so that the products of all masks are dealt too.
 
 References
 ----------
@@ -20,6 +20,7 @@ section 7.1 (case weights) and appendix (Efron's ties).
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import neg
 
 from fedbayes.mpc.shared_fixed import Engine
 from fedbayes.mpc.wires import Share, Wire
@@ -38,18 +39,29 @@ RESIDUAL_BITS = FEATURE_BITS + RECIPROCAL_BITS
 
 
 def turn(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
-    """Open q m, (rows, features), which is t v; with Efron's small ties also K v."""
+    """Open q m, (rows, features), which is t v; with case weights, of which t is no root of one, also m = r S1; else with small ties K m."""
     means, reciprocal = get(stage.named("v")), get(stage.named("reciprocal"))
     roots = reciprocal.columns([-1 if layout.single else 1])
     opened = {stage.named("turn"): engine.product(f"{stage.label}/turn", [roots, means])}
-    if layout.band and not layout.flat:
+    if not layout.single:
+        sums = formulas.corrected_sums(engine, layout, stage.step, f"{stage.label}/own sums", get)
+        opened[stage.named("mean")] = engine.product(f"{stage.label}/mean", [reciprocal.columns([0]), sums])
+    elif _averages_small(layout):
         opened[stage.named("tiedmean")] = formulas.tie_correction(engine, means, get)
     return opened, {}
 
 
 def turn_back(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
-    """Open what small ties add to G, (rows, features)."""
-    return {stage.named("turnback"): formulas.tie_correction_back(engine, get(stage.named("turn")), get)}, {}
+    """Open what small ties add to G, (rows, features); with case weights also K m."""
+    opened = {stage.named("turnback"): formulas.tie_correction_back(engine, get(stage.named("turn")), get)}
+    if _averages_small(layout) and not layout.single:
+        opened[stage.named("tiedmean")] = formulas.tie_correction(engine, get(stage.named("mean")), get)
+    return opened, {}
+
+
+def _averages_small(layout: Layout) -> bool:
+    """Whether the events of small ties have the mean of their risk sets' m: with Efron's ties."""
+    return layout.band > 0 and not layout.flat
 
 
 def residuals(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
@@ -59,27 +71,22 @@ def residuals(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
         total = total + get(stage.named("turnback"))
     moved = layout.clusters > 0
     weighed = engine.product(f"{stage.label}/turned risks", [get(Name("w", stage.step)), total], complete=moved)
-    own = engine.product(f"{stage.label}/own", [get(events_name(layout)), get(FEATURES)], complete=moved)
-    centred = _cut_alike(own) - _cut_alike(_means(engine, layout, stage, get))
-    return {
-        stage.named("residual"): _cut_alike(weighed) + centred - _cut_alike(engine.lifted(get(stage.named("z"))))
-    }, {}
+    centred = get(FEATURES) + _means(engine, layout, stage, get).apply(neg)
+    own = engine.product(f"{stage.label}/own", [get(events_name(layout)), centred], complete=moved)
+    spent = _cut_alike(engine.lifted(get(stage.named("z"))))
+    return {stage.named("residual"): _cut_alike(weighed) + _cut_alike(own) - spent}, {}
 
 
-def _means(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Share:
-    """Return c n, (rows, features)."""
-    if not layout.single:
-        sums = formulas.corrected_sums(engine, layout, stage.step, f"{stage.label}/own sums", get)
-        events = get(stage.named("reciprocal")).columns([-1])
-        return engine.product(f"{stage.label}/own means", [events, sums], complete=layout.clusters > 0)
-    means = get(stage.named("v"))
+def _means(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Wire:
+    """Return n in the rows of events, (rows, features)."""
+    means = get(stage.named("v" if layout.single else "mean"))
     if layout.ties and not layout.flat:
         averaged = means.apply(layout.public_ties().averaged)
         longer = Wire(averaged.public, averaged.mask, averaged.frac_bits + MEAN_BITS)
         means = engine.cut(f"{stage.label}/tied means", longer, MEAN_BITS)
-    if layout.band and not layout.flat:
+    if _averages_small(layout):
         means = means + get(stage.named("tiedmean")).apply(less_next)
-    return engine.lifted(means)
+    return means
 
 
 def _cut_alike(share: Share) -> Share:

@@ -72,7 +72,7 @@ class OutcomeHolder:
     gaps : bool
         Whether nobody knows which records are complete.
     weights : ndarray of float, (records,), optional
-        Case weights (Breslow's ties only); below 0 where a row takes a record out of the risk sets before its entry.
+        Case weights; below 0 where a row takes a record out of the risk sets before its entry.
 
     Attributes
     ----------
@@ -82,7 +82,8 @@ class OutcomeHolder:
         Place of each row among the inputs: records, then blank rows.
     tau : ndarray of int, (rows,)
     tied, indicator : ndarray of float, (rows,)
-        Events of the risk set that begins here (Breslow), or whether the row is an event (Efron); event. Both in case weights.
+        Events of the risk set that begins here (Breslow), or whether the row is an event (Efron); event. Both in case weights, with Efron's ties `tied` in the
+        mean weight of the tied events.
     squares : ndarray of float, (rows,)
         As `tied`, of squared weights.
     weight : ndarray of float, (rows,)
@@ -132,7 +133,8 @@ class OutcomeHolder:
         self.weight = np.append(np.ones(records) if self.weights is None else self.weights, 0.0)[record]
         self.indicator = np.where(blank, 0, self.event[record]) * self.weight
         self.tied, self.squares = (
-            own if self.limit else self._counts(own) for own in (self.indicator, self.indicator * self.weight)
+            self.shared(own) if self.limit else self._counts(own)
+            for own in (self.indicator, self.indicator * self.weight)
         )
         self.bands = diagonals(len(record), self.rows.small, self.rows.band, self.flat)
         trend = np.zeros(records) if self.trend is None else self.trend
@@ -162,7 +164,7 @@ class OutcomeHolder:
 
     def at_risk(self, weight: Vector | None = None) -> Vector:
         """Return the risk-set sums of the rows' risks; at zero coefficients without any."""
-        risk = self.weight if weight is None else self.shared(weight)
+        risk = self.shared(self.weight if weight is None else weight)
         parts = np.split(risk, np.cumsum(self.sizes)[:-1])
         sums = np.concatenate([np.cumsum(part[::-1])[::-1] for part in parts])
         for first, size in (*self.rows.large, *self.rows.small) if self.flat else ():
@@ -214,9 +216,12 @@ class OutcomeHolder:
         }
         if self.rows.band:
             entries.update({Name(kind, step): value for kind, value in self.corrections(weight, reciprocals).items()})
+        return {name: engine.enter(name, value) for name, value in entries.items()}, self.hazard(reciprocals)
+
+    def hazard(self, reciprocals: Vector) -> Vector:
+        """Return the cumulative baseline hazard in every row, (rows,)."""
         starts = np.split(reciprocals[:, -1], np.cumsum(self.sizes)[:-1])
-        hazard = np.concatenate([np.cumsum(part) for part in starts])
-        return {name: engine.enter(name, value) for name, value in entries.items()}, hazard
+        return np.concatenate([np.cumsum(part) for part in starts])
 
     def entries(self, engine: Party) -> dict[Name, Wide]:
         """Return event indicators, first reciprocals, trend and what small ties need, masked, for the other parties."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,17 @@ from ..cox import survival as measures
 from ..cox.baseline import steps_of
 from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..cox.narrow import vanishes
-from ..cox.outcome import checked
+from ..cox.outcome import checked, weights
 from ..messages.scoring import AssessReply, AssessRequest, Curve
 from ..shares.complete import without_gaps
+from ..shares.sorting import OutcomeHolder
 from .columns import Survival, survival
-from .guards import check_effect, check_levels, check_survival, check_times, counted, most_groups, own_times
+from .guards import DOMINATED, check_effect, check_levels, check_survival, check_times, counted, most_groups, own_times
 from .outcome import describe
 from .scoring import ANSWER
+from .setup import LARGEST_WEIGHT
 from .sums import RESOLUTION, received, received_complete
+from .truncation import checked_entries, doubled, truncated
 
 Vector = npt.NDArray[np.float64]
 
@@ -60,7 +64,7 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     outcome = survival(frame[present], time, event, request.strata, limit)
     predictor = predictor[present] - request.offset
     if request.task == "baseline":
-        check_effect(predictor, limit)
+        outcome = _counted(frame[present], outcome, predictor, request, limit)
         return AssessReply(station.exact(_baseline(outcome, predictor, limit), ANSWER, queries=0, summed=False))
     measured = _measures(outcome, predictor, request, limit, _events(frame, time, event))
     note_times(station, time, measured["times"], request.times is not None)
@@ -84,13 +88,36 @@ def note_times(station: Station, column: str, times: list[float], chosen: bool) 
 
 
 def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any]:
+    """Return the baseline at its points; `predictor`, (records,), of which each has one row or, with times of entry, two."""
     described = describe(outcome, limit)
-    hazard = evaluate_predictor(RiskSets.of(outcome.time, outcome.event, outcome.stratum), predictor)[2]
+    if outcome.weights is None:
+        hazard = evaluate_predictor(RiskSets.of(outcome.time, outcome.event, outcome.stratum), predictor)[2]
+    else:
+        hazard = _hazard_of_cases(outcome, predictor)
     return {
         "strata": [described.strata_names[code] for code in described.edge_strata],
         "time": described.edges,
         "cumulative_hazard": [float(hazard[row]) for row in described.edge_rows],
     }
+
+
+def _counted(frame: Any, outcome: Survival, predictor: Vector, request: AssessRequest, limit: int) -> Survival:
+    """Return the outcome with the case weights and times of entry that a new baseline counts records by, of which none is that of few."""
+    column, entry = request.case("weights"), request.case("entry")
+    if column is not None:
+        outcome = replace(outcome, weights=weights(frame, column, limit, LARGEST_WEIGHT))
+    check_effect(predictor, limit, 1.0 if outcome.weights is None else outcome.weights)
+    return outcome if entry is None else truncated(outcome, checked_entries(frame, entry, outcome, limit))
+
+
+def _hazard_of_cases(outcome: Survival, predictor: Vector) -> Vector:
+    """Return the cumulative baseline hazard by row of the secret order, (rows,), of rows with weights."""
+    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, weights=outcome.weights)
+    own = doubled(np.exp(predictor - predictor.max()), len(outcome.time) // len(predictor))
+    at_risk = holder.at_risk(holder.weight * own[holder.rows.record])
+    if not np.all(at_risk[holder.tied > 0.0] > 0.0):
+        raise ThresholdError(f"model: {DOMINATED}")
+    return np.asarray(holder.hazard(holder.reciprocals(at_risk)) * np.exp(-predictor.max()))
 
 
 def _measures(

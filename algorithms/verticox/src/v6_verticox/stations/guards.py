@@ -9,8 +9,8 @@ The coefficients, times and groups of an assessment, and how a fit treats ties, 
   the sum of exp(predictor), or of exp(-predictor), and records whose predictors are far from all others' come in groups of
   `minimum_count` or more. So no choice of coefficients makes a threshold that parts few records from the rest;
 - **survival** (`check_survival`, for the same answers): in no stratum is predicted survival next to nothing for all records but few, whatever the baseline;
-- **ties** (`check_ties`): no event, or at least `minimum_count`, is tied, where tied events are treated as Efron does: a fit with Breslow's differs from it by
-  these alone;
+- **ties** (`check_ties`): no event, or at least `minimum_count`, is tied, by weight too, where tied events are treated as Efron does: a fit with Breslow's
+  differs from it by these alone;
 - **trend** (`check_trend`): no few events carry the function of time of the check of proportional hazards, which would be of their features alone;
 - **times** (`check_times`): between successive times, before the first and after the last, lie at least `minimum_count` events, and
   either no censored record or as many.
@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import ThresholdError
 
-from ..cox.narrow import few, vanishes
+from ..cox.narrow import is_narrow, vanishes
 from ..cox.survival import prediction_groups, revealable_moments
 from .columns import Survival
 from .sums import RESOLUTION
@@ -53,10 +53,13 @@ FEW_TIMES = (
     "time_transform: few events are far in time from all others, so that the check of proportional hazards would tell of these; "
     "ask with 'rank' or 'km', or null"
 )
-FEW_TIED = "ties: fewer events are tied than this node reveals, and Efron's treatment would tell of these; ask with ties='breslow'"
+FEW_TIED = (
+    "ties: fewer events are tied than this node reveals, or so few carry the weight of those that are, and Efron's treatment would tell of these; "
+    "ask with ties='breslow'"
+)
 
 
-def check_effect(predictor: Vector, limit: int) -> None:
+def check_effect(predictor: Vector, limit: int, masses: Vector | float = 1.0) -> None:
     """Refuse coefficients under which one record dominates the risk-set sums, or the information, of a station.
 
     Parameters
@@ -65,6 +68,8 @@ def check_effect(predictor: Vector, limit: int) -> None:
         This station's part of the linear predictor, under coefficients that the caller chose.
     limit : int
         `minimum_count` of the node.
+    masses : ndarray of float, (records,), or 1
+        Case weights.
 
     Raises
     ------
@@ -73,7 +78,7 @@ def check_effect(predictor: Vector, limit: int) -> None:
     """
     if not np.any(predictor):
         return
-    weight = np.exp(predictor - np.max(predictor))
+    weight = masses * np.exp(predictor - np.max(predictor))
     weight /= weight.sum()
     squares = weight * (predictor - weight @ predictor) ** 2
     most = 1.0 / max(limit, np.sqrt(len(predictor)))
@@ -158,11 +163,14 @@ def check_ties(outcome: Survival, limit: int) -> None:
     Raises
     ------
     ThresholdError
-        If fewer than `limit` events are tied, within their strata, but some.
+        If fewer than `limit` events are tied, within their strata, but some; or if by their case weights so few carry what ties change.
     """
-    when = np.column_stack([outcome.stratum, outcome.time])[outcome.event == 1]
-    sizes = np.unique(when, axis=0, return_counts=True)[1]
-    if few(sizes[sizes > 1].sum(), limit):
+    died = outcome.event == 1
+    _, places, sizes = np.unique(
+        np.column_stack([outcome.stratum, outcome.time])[died], axis=0, return_inverse=True, return_counts=True
+    )
+    masses = np.ones(len(outcome.time)) if outcome.weights is None else outcome.weights
+    if is_narrow(masses[died][sizes[places.ravel()] > 1, None], limit):
         raise ThresholdError(FEW_TIED)
 
 

@@ -70,14 +70,22 @@ def enter(station: Station, request: EnterRequest, judged: bool = False) -> Ente
             step = entry.name.step or 0
             coefficients = request.beside.get(step, request.coefficients)
             if judged and step:
-                for effect in effects(holder, coefficients):
-                    check_effect(effect, station.policy.minimum_count)
+                _check_effects(holder, coefficients)
             sent[entry.name] = masked_entry(holder, entry.name, coefficients)
     if not sent:
         raise MessageError("this station has nothing to enter; start the job again")
     if holder.owns_outcome:
         return EnterReply(None, None)
     return EnterReply(station.seal(plan.holders[-1], pack(sent), f"input|{request.step}"), None)
+
+
+def _check_effects(holder: ShareHolder, coefficients: list[float]) -> None:
+    """Refuse coefficients under which one record, in its case weight, dominates what is opened."""
+    records = holder.plan.records // holder.plan.copies  # with times of entry each has a second row
+    weighted = holder.owns_outcome and holder.plan.weighted
+    masses = holder.station.kept("outcome")["weights"][:records] if weighted else 1.0
+    for effect in effects(holder, coefficients):
+        check_effect(effect[:records], holder.station.policy.minimum_count, masses)
 
 
 def permute(station: Station, request: PermuteRequest) -> PermuteReply:

@@ -137,15 +137,16 @@ def _survival(
         if name and name not in others:
             raise DataProblem(f"{role} column '{name}' is not in the table with the outcome; check its name")
     outcome = survival(frame[present], question.time, question.event, question.strata, limit)
-    if question.ties == "efron" and question.missing != "complete":
-        check_ties(outcome, limit)
-    return Survival(
+    everybody = Survival(
         spread_out(outcome.time, present, outcome.time.min()),
         spread_out(outcome.event, present),
         spread_out(outcome.stratum, present),
         outcome.strata_names,
         _weights(question, frame, limit) if question.weights else None,
     )
+    if question.ties == "efron" and question.missing != "complete":
+        check_ties(everybody, limit)
+    return everybody
 
 
 def _weights(question: Question, frame: Any, limit: int) -> npt.NDArray[np.float64]:

@@ -21,7 +21,7 @@ from ..rounds.stages import sealed_parts
 from .arguments import Baseline, Evaluate, Predict
 from .blind import judge_blindly
 from .crossval import cross_validate
-from .located import Located, cases_of, checked_model, curves_of, warn_of_cases, warn_of_end
+from .located import Located, checked_model, curves_of, warn_of_cases, warn_of_end
 from .whole import judge_by_rows
 
 Floats = npt.NDArray[np.float64]
@@ -108,12 +108,10 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
 
 @central
 def baseline(federation: Federation, asked: Baseline) -> dict[str, Any]:
-    """Return Breslow's cumulative baseline hazard of a fitted model on these records, at times with several events between them."""
-    cases = cases_of(checked_model(asked.model))
-    if cases in ("weights", "entry"):
-        raise ArgumentError(
-            f"model: the baseline of a model with {cases} is that of its fit, model.baseline; a new one would count each record once, from time 0"
-        )
+    """Return Breslow's cumulative baseline hazard of a fitted model on these records, at times with several events between them.
+
+    Of a model with weights or times of entry records have these here too.
+    """
     values = _assessed(federation, asked.model, "baseline", None, 2, asked)
     hazard = "the baseline hazard at a few times"
     reveals = {"label_holder": SEES, "central": hazard, "researcher": hazard, **JOINED}
@@ -142,9 +140,10 @@ def _assessed(
     roles: Matched,
 ) -> dict[str, Any]:
     curves_of(checked_model(model))  # refuses a baseline that is none, before anybody is asked
-    located = Located(federation, model, roles, ["partial_assess"])
+    located = Located(federation, model, roles, ["partial_assess"], ("weights", "entry") if task == "baseline" else ())
     if len(located.owners) != 1:
-        raise ArgumentError("model: its time and event columns must be at exactly one of the stations")
+        named = f"'{located.question.time[:60]}' and '{located.question.event[:60]}'"
+        raise ArgumentError(f"model: its time and event columns, {named}, must be at exactly one of the stations")
     owner = located.owners[0]
     replies = located.score(owner)
     request = AssessRequest(

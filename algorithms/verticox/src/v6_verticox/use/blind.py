@@ -51,7 +51,7 @@ REVEALS = {
 
 def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Curve], roles: Matched) -> dict[str, Any]:
     """Return calibration of a model on these records, with nobody seeing a record-level value."""
-    options = specification(model, roles)
+    options = specification(model, roles, ("weights", "entry"))
     prepared = prepare(federation, roles.organizations, options)
     scales = np.array(prepared.scales)
     target = _coefficients(model, prepared) * scales
@@ -70,7 +70,7 @@ def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Cu
             "calibration_slope_standard_error": significant(error, error),
             "fit_test": likelihood_ratio(significant(statistic, max(statistic, 1.0)) / 2.0, degrees),
             "baseline": _baselines(prepared, surface.hazard, curves, shift),
-            "records": prepared.plan.records,
+            "records": prepared.records,
             "events": prepared.outcome.events,
         },
         concordance=None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,7 +33,6 @@ from ..rounds.setup import Prepared, prepare
 from ..rounds.stages import sealed_parts
 from ..rounds.surface import FederatedSurface
 from ..solvers.newton import solve
-from .located import cases_of
 
 Vector = npt.NDArray[np.float64]
 TOLERANCE = 1e-5  # deviations: coefficients of a fold differ from those of another by far more
@@ -90,20 +89,19 @@ def cross_validate(
     )
 
 
-def specification(model: Any, roles: Matched) -> Fit:
-    """Return the options of the fits: what the model says, and the solver that shows nobody a record."""
+def specification(model: Any, roles: Matched, cases: Sequence[str] = ()) -> Fit:
+    """Return the options of the fits: what the model says, and the solver that shows nobody a record; of `cases` those that it was fitted with too."""
     checked = dict(check_mapping("model", model))
     missing = [name for name in ("time", "event", "features") if name not in checked]
     if missing:
         raise ArgumentError(f"model: '{missing[0]}' is missing; give the `model` of a result of verticox.fit")
-    cases = cases_of(checked)
-    if cases is not None:
-        raise ArgumentError(
-            f"model: a model with {cases} is neither cross-validated nor judged by aggregates; leave out folds and "
-            f"reveal='aggregates', or fit without {cases}"
-        )
+    other = next((name for name in ("weights", "entry", "cluster") if checked.get(name) and name not in cases), None)
+    if other is not None:
+        how = "judged by aggregates; leave reveal='aggregates' out" if cases else "cross-validated; leave folds out"
+        raise ArgumentError(f"model: a model with {other} is not {how}, or fit without {other}")
     design = "formula" if checked.get("formula") else "features"
-    given = {name: checked[name] for name in ("time", "event", design, "ties", "penalty", "strata") if name in checked}
+    names = ("time", "event", design, "ties", "penalty", "strata", *cases)
+    given = {name: checked[name] for name in names if name in checked}
     matched = {name: getattr(roles, name) for name in ("id_column", "rows_aligned", "helper", "organizations")}
     return Fit.read("fit", {**given, **matched, "tolerance": TOLERANCE, "time_transform": None})
 

@@ -24,14 +24,22 @@ from ..rounds.joining import aligned, joined
 class Located:
     """Where the model's columns are in this task."""
 
-    def __init__(self, federation: Federation, model: Any, roles: Matched, functions: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        federation: Federation,
+        model: Any,
+        roles: Matched,
+        functions: Sequence[str] = (),
+        cases: Sequence[str] = (),
+    ) -> None:
         self.model = checked_model(model)
         self.federation = federation
         id_column = roles.identifier or None
         formula = str(self.model.get("formula") or "")
         terms = read_terms(formula) if formula else None
         used = self.model["features"] if terms is None else terms.columns
-        named = [self.model["time"], self.model["event"], self.model.get("strata"), id_column, *used]
+        outcome = [self.model.get(name) for name in ("time", "event", "strata", *cases)]
+        named = [*outcome, id_column, *used]
         called = ["partial_locate", "partial_score", *functions]
         columns = [name for name in named if name]
         derived = [] if terms is None else terms.derived_from
@@ -103,8 +111,9 @@ def checked_model(model: Any) -> dict[str, Any]:
         raise ArgumentError("model is not one of verticox.fit; give the `model` of its result")
     for key in ("time", "event"):
         check_name(f"model: {key}", checked[key])
-    if checked.get("strata") is not None:
-        check_name("model: strata", checked["strata"])
+    for key in ("strata", "weights", "entry"):
+        if checked.get(key) is not None:
+            check_name(f"model: {key}", checked[key])
     check_names("model: features", checked["features"])
     check_number("model: offset", checked["offset"])
     for entry in checked["coefficients"]:
@@ -162,11 +171,6 @@ def _split(model: dict[str, Any], entry: dict[str, Any]) -> tuple[str, str | Non
     if model.get("formula"):
         return next((term for term, labels in model["terms"].items() if name in labels), name), name
     return split_name(model["features"], name)
-
-
-def cases_of(model: Mapping[str, Any]) -> str | None:
-    """Return by what a model's records do not count alike, from the start and independently: "weights", "entry", "cluster"; None if by nothing."""
-    return next((name for name in ("weights", "entry", "cluster") if model.get(name)), None)
 
 
 def warn_of_cases(federation: Federation, model: Mapping[str, Any]) -> None:
