@@ -352,3 +352,12 @@ def _untallied(federation: Any, stations: Any, question: Any) -> Any:
 def test_a_penalty_that_is_nothing_beside_equal_columns_is_refused(clinic: pd.DataFrame) -> None:
     with pytest.raises(ArgumentError, match=r"age, twin are collinear.*a larger penalty"):
         ask(clinic, {**with_feature("twin", bounds=[60, 190]), "penalty": 1e-300})
+
+
+def test_a_feature_that_separates_the_events_is_named(clinic: pd.DataFrame) -> None:
+    frame = clinic.assign(stage=np.where(clinic["died"] == 1, "II", "I"))
+    domain = {**CLINIC["domain"], "stage": {"categories": ["I", "II"]}}
+    with pytest.raises(ConvergenceError, match=r"stage=II(:| grow)"):
+        ask(frame, {**CLINIC, "domain": domain})
+    with pytest.raises(ArgumentError, match="feature 'stage' needs two categories or more"):
+        ask(frame, {**CLINIC, "domain": {**domain, "stage": {"categories": ["I"]}}})

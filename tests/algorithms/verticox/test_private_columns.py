@@ -173,7 +173,7 @@ def test_who_has_what_is_checked_before_anything_is_spent():
         ask(frame.assign(other=0), {"s0": ["other"], "s1": ["u", "v", "w", "t", "d"]}, **TASK, epsilon=1.0)
     with pytest.raises(ArgumentError, match="two stations have the column 'u'"):
         ask(frame, {"s0": ["u", "v"], "s1": ["u", "w", "t", "d"]}, **TASK, epsilon=1.0)
-    with pytest.raises(ArgumentError, match="no station has the columns 't'"):
+    with pytest.raises(ArgumentError, match="time: no station has the column 't'"):
         ask(frame, {"s0": ["u", "v"], "s1": ["w"]}, **TASK, epsilon=1.0)
     with pytest.raises(PlacementError, match="helper"):
         ask(frame, central="helper", **TASK, epsilon=1.0)

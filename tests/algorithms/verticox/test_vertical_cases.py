@@ -176,7 +176,7 @@ def test_the_baseline_counts_who_is_at_risk(cohort: pd.DataFrame) -> None:
         ({"weights": "weight", "solver": "bfgs"}, ArgumentError, "^weights of a vertical fit is for"),
         ({"weights": "uneven", "ties": "efron"}, ThresholdError, "or so few carry the weight"),
         ({"entry": "since", "missing": "complete"}, ArgumentError, "^entry of a vertical fit is for"),
-        ({"weights": "nowhere"}, DataProblem, "weights column 'nowhere' is not in the table"),
+        ({"weights": "nowhere"}, ArgumentError, "weights: no station has the column 'nowhere'"),
     ],
 )
 def test_what_is_asked_wrongly_or_singles_out_records_is_named(

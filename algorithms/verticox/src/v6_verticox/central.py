@@ -132,8 +132,9 @@ def features_by_rows(federation: Federation, asked: Fit) -> tuple[Schema, dict[s
         }
     schema = domain.select(names)
     factors = [column for column in schema if column.is_categorical]
-    if any(len(column.keys) < 2 for column in factors):
-        raise ArgumentError("domain: a feature needs two categories or more")
+    lone = next((column.name for column in factors if len(column.keys) < 2), None)
+    if lone is not None:
+        raise ArgumentError(f"domain: feature '{lone[:60]}' needs two categories or more; list them, or leave it out")
     references = {
         one.name: reference_of(
             one, formula_references.get(one.name) or dictionary_columns.get(one.name, {}).get("reference")

@@ -138,7 +138,8 @@ class Job(Outset, ABC):
         parties = Parties(
             tuple(member for member in members if replies[member].has_data.value),
             tuple(member for member in members if not replies[member].has_data.value),
-            self._holders(preflight, replies),
+            self._holders(preflight, {m: reply.columns.value for m, reply in replies.items()}),
+            self._holders(preflight, {m: reply.alike.value for m, reply in replies.items()}),
         )
         if not parties.stations:
             raise StationError("no organization holds the database that the task asks for; check its label")
@@ -158,10 +159,10 @@ class Job(Outset, ABC):
         return parties
 
     @staticmethod
-    def _holders(preflight: Preflight | None, replies: dict[int, OpenReply]) -> dict[str, list[int]]:
-        """Return, for each announced column, who says to have it, ascending."""
+    def _holders(preflight: Preflight | None, told: dict[int, list[str]]) -> dict[str, list[int]]:
+        """Return, for each announced column, who names it, ascending."""
         columns = () if preflight is None else preflight.columns
-        return {name: [m for m, reply in sorted(replies.items()) if name in reply.columns.value] for name in columns}
+        return {name: [member for member, names in sorted(told.items()) if name in names] for name in columns}
 
     def _make_manifest(self, parties: Parties, cards: dict[int, Any], preflight: Preflight | None) -> Manifest:
         try:

@@ -126,11 +126,15 @@ class OpenRequest(Message):
 
 
 class OpenReply(Message):
-    """A station's keys of the job, whether it holds the task's database, which of the announced columns, and its limits, which `disclosure_settings` tells."""
+    """A station's keys of the job, whether it holds the task's database, which of the announced columns, and its limits, which `disclosure_settings` tells.
+
+    `alike` are those of the other columns of which it has one that differs only by blanks, capitals or accents.
+    """
 
     card: Public[Card]
     has_data: Public[bool]
     columns: Public[list[str]]
+    alike: Public[list[str]]
     minimum_organizations: Public[int]
     policy: Public[dict[str, Any]]
 
@@ -170,11 +174,15 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """Who takes part: `stations` hold the task's data, `helpers` do not, and `holders` have a column that the task announced. Organization ids, ascending."""
+    """Who takes part: `stations` hold the task's data, `helpers` do not, and `holders` have a column that the task announced. Organization ids, ascending.
+
+    `alike` are those that have another column which differs from the announced one only by blanks, capitals or accents.
+    """
 
     stations: tuple[int, ...]
     helpers: tuple[int, ...]
     holders: Mapping[str, list[int]] = field(default_factory=dict)
+    alike: Mapping[str, list[int]] = field(default_factory=dict)
 
     @property
     def members(self) -> tuple[int, ...]:

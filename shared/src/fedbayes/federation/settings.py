@@ -14,6 +14,7 @@ from .peers import own_fingerprint
 from .policy import PREFIX, Policy
 from .replies import Empty
 from .station import Station
+from .tables.names import differs_unseen
 
 
 @partial
@@ -21,7 +22,8 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
     """Check what the task will ask, and make this station's key for the job.
 
     **Reveals** to central and to all members a fresh public key (and the lasting one, where the node keeps it); to central
-    whether the station holds the task's database, which of the columns that the task announced, and limits that `disclosure_settings` tells anyway.
+    whether the station holds the task's database, which of the columns that the task announced (or one written nearly so), and limits that
+    `disclosure_settings` tells anyway.
     **Assumes** nothing: nothing is spent here, and no value of the table is looked at.
     """
     policy = station.policy
@@ -40,6 +42,9 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
         card=station.public(card),
         has_data=station.public(station.has_data),
         columns=station.public([name for name in announced_columns if name in present]),
+        alike=station.public(
+            [name for name in announced_columns if name not in present and differs_unseen(name, present)]
+        ),
         minimum_organizations=station.public(policy.minimum_organizations),
         policy=station.public(limits.as_public(policy)),
     )

@@ -53,9 +53,10 @@ class Sums:
             If no point or round is left.
         """
         if self.number == MOST_EVALUATIONS or self.federation.rounds + 2 > self.limit:
+            largest = self.known.question.labels[int(np.argmax(np.abs(coefficients)))]
             raise ConvergenceError(
-                "the fit did not converge at the points or rounds that it may ask for; leave out features with outliers or of rare events, set a penalty, or "
-                "raise max_rounds"
+                f"no convergence at the points or rounds that a fit may ask for; the largest effect is that of {largest}: if it separates the events or has "
+                "outliers, leave it out, transform it or set a penalty; otherwise raise max_rounds"
             )
         self.number += 1
         self.point = Point(self.known.question, self.known.centre, self.known.scale, coefficients, self.number)

@@ -23,7 +23,7 @@ from ..horizontal.private.matrix import whitened
 from ..horizontal.private.messages import STEPS, Asked, SlopeRequest
 from ..messages.setup import Plan
 from ..messages.setup import Question as Matched
-from ..rounds.joining import aligned, joined
+from ..rounds.joining import aligned, check_somewhere, joined
 from ..shares.agreed import CHECK, check_bound, taker, total_of
 from .blurred import units
 from .cuts import Limits, blocks_of
@@ -70,6 +70,8 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
         CALLED,
         noise=asked.noise,
     )
+    roles = {"time": [asked.question.time], "event": [asked.question.event]}
+    check_somewhere(federation, parties, {**roles, "features": list(asked.question.domain)})
     matched = Matched(
         asked.question.time,
         asked.question.event,
@@ -91,14 +93,13 @@ def _joint(federation: Federation, asked: Asked, helper: int, told: dict[int, Ar
     question = asked.question
     owners = [member for member, reply in told.items() if reply.outcome.value]
     if len(owners) != 1:
-        where = "no station has" if not owners else "two stations have"
+        where = "no station has both" if not owners else "two stations have"
         raise ArgumentError(f"time and event: {where} the columns '{question.time}' and '{question.event}'")
     homes: dict[str, int] = {}
     for feature in question.domain:
         at = [member for member, reply in told.items() if feature in reply.features.value]
-        if len(at) != 1:
-            where = "no station has the column" if not at else "two stations have the column"
-            raise ArgumentError(f"features: {where} '{feature}'; check its name")
+        if len(at) > 1:
+            raise ArgumentError(f"features: two stations have the column '{feature}'; check its name")
         homes[feature] = at[0]
     others = [member for member in told if member in homes.values() and member != owners[0]]
     if not others:

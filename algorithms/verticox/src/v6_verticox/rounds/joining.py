@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedbayes.federation import Federation, Parties, Preflight
@@ -71,6 +71,22 @@ def joined(
     if len(parties.stations) < 2:
         raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")
     return parties, chosen
+
+
+def check_somewhere(federation: Federation, parties: Parties, named: Mapping[str, Sequence[str | None]]) -> None:
+    """Refuse a column that no station has, before anything is spent; `named` are columns by the argument that names them.
+
+    Raises
+    ------
+    ArgumentError
+        Naming both, and a station that has a column written nearly so.
+    """
+    for argument, names in named.items():
+        for name in names:
+            if name and not parties.holders[name]:
+                near = [federation.name(member) for member in parties.alike[name]]
+                hint = f" (one at {near[0]} differs only by blanks, capitals or accents)" if near else ""
+                raise ArgumentError(f"{argument}: no station has the column '{name[:60]}'; check its name{hint}")
 
 
 def aligned(federation: Federation, question: Question) -> tuple[int, dict[int, list[Parcel]]]:

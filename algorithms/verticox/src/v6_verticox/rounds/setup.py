@@ -19,7 +19,7 @@ from ..messages.products import Product
 from ..messages.setup import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
 from ..shares.agreed import layout, most_points
 from ..shares.complete import expected
-from .joining import aligned, joined
+from .joining import aligned, check_somewhere, joined
 from .products import Planned, check_products, planned
 
 RECORDS_PER_COLUMN = 5  # fewer would let the sums that are opened, p + p(p+1)/2 a step, determine the columns
@@ -98,6 +98,9 @@ def prepare(
     shown, derived = "partial_split" in functions, terms.derived_from if terms is not None else []
     whom = organizations, options.helper
     parties, helper = joined(federation, *whom, columns, called, queries, shown, derived)
+    roles = {name: [getattr(options, name)] for name in ("time", "event", "strata", "weights", "entry", "cluster")}
+    design = "features" if terms is None else "formula"
+    check_somewhere(federation, parties, {**roles, design: options.columns})
     question = Question(
         options.time,
         options.event,
@@ -131,8 +134,6 @@ def completed_terms(federation: Federation, options: Fit) -> Terms | None:
 
 def _planned(federation: Federation, question: Question, replies: dict[int, Described], solver: str) -> Prepared:
     outcomes = [member for member, reply in replies.items() if reply.outcome is not None]
-    if not outcomes:
-        raise ArgumentError(f"time and event: no station has the columns '{question.time}' and '{question.event}'")
     if len(outcomes) > 1:
         names = " and ".join(federation.name(member) for member in outcomes)
         raise ArgumentError(f"time and event: the outcome is at two stations ({names}); leave one of them out")
@@ -236,12 +237,10 @@ def _plan(
 
 
 def _check_clusters(federation: Federation, question: Question, replies: dict[int, Described]) -> None:
-    """Refuse a column of clusters that is nowhere or at two stations."""
+    """Refuse a column of clusters that is at two stations."""
     if question.cluster is None:
         return
     at = [federation.name(member) for member, reply in replies.items() if reply.clusters]
-    if not at:
-        raise ArgumentError(f"cluster: no station has the column '{question.cluster}'; check its name")
     if len(at) > 1:
         raise ArgumentError(
             f"cluster: '{question.cluster}' is at two stations ({' and '.join(at[:2])}); rename one of the columns"
@@ -254,21 +253,18 @@ def _check_features(federation: Federation, question: Question, replies: dict[in
     made = {side.term for reply in replies.values() for side in reply.sides}
     for feature in (name for name in question.features if name not in made):
         owners = [member for member, reply in replies.items() if feature in reply.columns]
-        if not owners:
-            raise ArgumentError(f"features: no station has the column '{feature}'; check its name")
         if len(owners) > 1:
             names = " and ".join(federation.name(member) for member in owners)
             raise ArgumentError(f"features: '{feature}' is at two stations ({names}); rename one of the columns")
 
 
 def _check_terms(federation: Federation, question: Question, replies: dict[int, Described]) -> None:
-    """Refuse a formula with a column that is nowhere or at two stations, or an expression whose columns are at several."""
+    """Refuse a formula with a column that is at two stations, or an expression whose columns are at several."""
     terms = read_terms(question.formula)
     at = {name: [member for member, reply in replies.items() if name in reply.columns_here] for name in terms.columns}
     for name, owners in at.items():
-        if len(owners) != 1:
-            where = "no station has the column" if not owners else "two stations have the column"
-            raise ArgumentError(f"formula: {where} '{name}'; check the stations' columns")
+        if len(owners) > 1:
+            raise ArgumentError(f"formula: two stations have the column '{name}'; check the stations' columns")
     for factor in terms.factors.values():
         homes = {at[name][0]: name for name in factor.columns}
         if len(homes) > 1:

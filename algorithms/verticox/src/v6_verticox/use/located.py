@@ -18,7 +18,7 @@ from ..arguments import checked_terms
 from ..cox.baseline import steps_of
 from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreRequest, split_name
 from ..messages.setup import Question
-from ..rounds.joining import aligned, joined
+from ..rounds.joining import aligned, check_somewhere, joined
 
 
 class Located:
@@ -53,6 +53,7 @@ class Located:
             derived_from=derived,
             helped=id_column is not None,
         )
+        check_somewhere(federation, parties, {"model": used})
         self.members = parties.members
         self.question = Question(
             self.model["time"],
