@@ -21,6 +21,7 @@ from fedbayes.bayes.missing import Reading
 from fedbayes.client.cli import invoke
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem, PolicyError
+from fedbayes.federation.tables import databases
 from fedbayes.federation.tables.database_reader import read_database
 from fedbayes.federation.tables.databases import Database
 from fedbayes.federation.tables.omop import query_of
@@ -329,6 +330,8 @@ def test_exact_decimals_keep_the_digits_of_whole_numbers(node, tmp_path, monkeyp
     cursor = SimpleNamespace(keys=lambda: ["person_id"], fetchmany=lambda _: next(answers))
     connection = SimpleNamespace(
         execution_options=lambda **_: SimpleNamespace(execute=lambda _: cursor),
+        execute=lambda _: cursor,
+        dialect=SimpleNamespace(name="sqlite"),
     )
     node(sqlite(tmp_path / "cdm.sqlite", made(9)), "study")
     database = Database("default", "study", None)
@@ -337,3 +340,60 @@ def test_exact_decimals_keep_the_digits_of_whole_numbers(node, tmp_path, monkeyp
     assert found[:2] == [2**53, 2**53 + 1]
     for cell, other in zip(found[2:], others, strict=True):
         assert pd.isna(cell) if other is None or other.is_nan() else cell == other
+
+
+def keyed(path: Path, table: pd.DataFrame) -> Path:
+    """Write a table whose key has an index: SQLite gives that column alone in the order of the index, and others as they were written."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE study (id TEXT PRIMARY KEY, sex TEXT)")
+        connection.executemany("INSERT INTO study VALUES (?, ?)", table[["id", "sex"]].to_numpy().tolist())
+        read = [connection.execute(f"SELECT {name} FROM study").fetchall() for name in ("id", "sex")]
+    connection.close()
+    assert [one for (one,) in read[0]] != table["id"].tolist()
+    assert [one for (one,) in read[1]] == table["sex"].tolist()
+    return path
+
+
+def people() -> pd.DataFrame:
+    """One sex each, in two columns that differ for a quarter, by identifiers in no order."""
+    random = np.random.default_rng(8)
+    sex = random.choice(["f", "m"], 80)
+    same = np.where(np.arange(80) % 4, sex, np.where(sex == "f", "m", "f"))
+    return pd.DataFrame({"id": [f"p{row:02d}" for row in random.permutation(80)], "sex": sex, "same": same})
+
+
+def test_rows_come_in_one_order_whatever_is_read_of_them(node, tmp_path):
+    source = node(keyed(tmp_path / "keyed.sqlite", people()), "study")
+    whole = source.frame()
+    for name in ("id", "sex"):
+        assert source.frame(columns=[name])[name].tolist() == whole[name].tolist()
+
+
+def test_people_of_a_keyed_table_are_linked_as_they_are(tmp_path):
+    """Identifiers came in the order of the key's index and values in another: answers about linked records were of nobody, without a word."""
+    table = people()
+    parties = {"a": keyed(tmp_path / "keyed.sqlite", table), "b": table[["id", "same"]]}
+    with EmbeddedFederation(parties, helpers=["h"], policies={"a": {"cohort": "study"}}) as federation:
+        counts = [
+            federation.run("scalar_product", "count", {"conditions": asked, "id_column": "id"})["count"]
+            for sex in "fm"
+            for asked in [[{"column": name, "op": "==", "value": sex} for name in ("sex", "same")]]
+        ]
+    assert counts == [int(((table["sex"] == sex) & (table["same"] == sex)).sum()) for sex in "fm"]
+
+
+HOSTILE = ("*", "1", "rowid", "count(*)", 'sex" FROM other --', "sex; DROP TABLE study", ":x", "sex OR 1=1", "%s")
+
+
+def test_no_word_of_a_task_reaches_a_statement(node, tmp_path, monkeypatch):
+    """Names that the table has are all that is asked for; SQLite takes a quoted name that it does not know for a text."""
+    source = node(keyed(tmp_path / "keyed.sqlite", people()), "study")
+    made = []
+    text_of = databases._as_text
+    monkeypatch.setattr(
+        databases, "_as_text", lambda alchemy: lambda words: (made.append(words), text_of(alchemy)(words))[1]
+    )
+    for name in HOSTILE:
+        domain = {name: {"categories": list(HOSTILE)}, "sex": {"categories": list(HOSTILE), "missing": list(HOSTILE)}}
+        assert set(source.frame(domain, [name], [name, "sex"]).columns) == {"sex"}
+    assert set(made) == {'SELECT * FROM "study" LIMIT 0', 'SELECT "sex" FROM "study" ORDER BY "id", "sex"'}

@@ -6,7 +6,8 @@ A researcher's query could look at any column and single out any row, so none is
 - ``cohort.sql``: a file beside the ledger with one SELECT;
 - ``cohort.json``: a file beside the ledger that says which columns are made of an OMOP common data model (`fedbayes.federation.tables.omop`).
 
-Connections are read-only, and only the columns that a task uses are asked for.
+Connections are read-only, and only the columns that a task uses are asked for. Rows come in the order of all that they hold: a database promises no other one,
+and gives columns that an index covers in that of the index, so that parts of one job would put different people together.
 """
 
 from __future__ import annotations
@@ -58,8 +59,10 @@ class Database:
     def names(self) -> list[str]:
         """Return the names of the cohort's columns."""
         with self._connected() as (connection, _, text):
-            rows = connection.execute(text(f"SELECT * FROM {self._relation} LIMIT 0"))
-            return list(map(str, rows.keys()))
+            return self._names(connection, text)
+
+    def _names(self, connection: Any, text: Any) -> list[str]:
+        return list(map(str, connection.execute(text(f"SELECT * FROM {self._relation} LIMIT 0")).keys()))
 
     def frame(self, columns: Sequence[str] | None = None) -> Any:
         """Return the cohort as a pandas frame.
@@ -78,8 +81,15 @@ class Database:
 
         with self._connected() as (connection, quote, text):
             chosen = "*" if columns is None else ", ".join(quote(name) for name in columns)
+            every = self._names(connection, text)
+            cast = (
+                "{}" if connection.dialect.name == "sqlite" else "CAST({} AS TEXT)"
+            )  # JSON has no order in PostgreSQL
+            order = f" ORDER BY {', '.join(cast.format(quote(name)) for name in every)}" * (
+                len(set(every)) == len(every)
+            )
             cursor = connection.execution_options(stream_results=True).execute(
-                text(f"SELECT {chosen} FROM {self._relation}")
+                text(f"SELECT {chosen} FROM {self._relation}{order}")
             )
             names = list(map(str, cursor.keys()))
             parts = []
