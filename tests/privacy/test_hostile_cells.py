@@ -12,6 +12,7 @@ from rich.console import Console
 
 from fedbayes.client.commands.exits import line_of
 from fedbayes.client.commands.progress import Progress
+from fedbayes.client.csv_text import csv_of
 from fedbayes.client.labels import legible
 from fedbayes.client.pages.report import render
 from fedbayes.client.text.terminal import print_result
@@ -71,6 +72,22 @@ def test_a_report_escapes_categories(results, place):
     assert SECRET in page
     assert "<script>alert" not in page
     assert not re.search("[\x00\x07\x1b\x9b\u202e]", page)
+
+
+@pytest.mark.parametrize(
+    ("cell", "warned"),
+    [('=HYPERLINK("x")', True), ("@sum", True), ("-1+cmd", True), ("+1", False), ("-2.5e3", False), ("a=b", False)],
+)
+@pytest.mark.parametrize("place", ["cell", "name", "index"])
+def test_formulas_in_a_csv_file_are_warned_of_and_stay_as_they_are(capsys, cell, warned, place):
+    frame = pd.DataFrame({"kind": ["plain", cell if place == "cell" else "other"], "number": [-1, -2.5]})
+    if place == "name":
+        frame = frame.rename(columns={"kind": cell})
+    if place == "index":
+        frame.index = pd.Index([cell, "b"], name="class")
+    text = csv_of(frame, place == "index")
+    assert ("spreadsheet" in capsys.readouterr().err) is warned
+    assert cell in pd.read_csv(io.StringIO(text), dtype=str).to_csv() or cell.replace('"', '""') in text
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

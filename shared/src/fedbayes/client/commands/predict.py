@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...bayes.encoding import composed, identifier_text
+from ...bayes.written import printable
 from ..coverage import Gap, about_absent, domain_of, gaps
+from ..csv_text import csv_of
 from ..dictionaries import read_as_fitted
 from ..files import check_output, unless_stdout, write_text
 from ..kinds import read_result
@@ -60,9 +62,9 @@ def execute(
     for text in _about_records(model, predictions, moments or ()):
         print(f"warning: {text}", file=sys.stderr)
     summary = f"{len(frame)} records, {sum(gap.cells for gap in column_gaps)} cells not understood"
-    text = predictions.to_csv(index=False, lineterminator="\n")
+    text = csv_of(predictions)
     if out is None:
-        sys.stdout.write(text)
+        sys.stdout.write(printable(text, lines=True) if sys.stdout.isatty() else text)
         if column_gaps:
             print(f"predictions: {summary}", file=sys.stderr)
         return

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..csv_text import csv_of
 from ..files import PAGES, check_output, write_text
 from ..kinds import read_result
 from ..labels import frame_of
@@ -86,7 +87,7 @@ def show_result(path: Path, report: Path | None, export: Path | None, force: boo
 def _exported(result: dict[str, Any], path: Path) -> str:
     if path.suffix == ".csv":
         frame = frame_of(result)
-        return str(frame.to_csv(index=frame.index.name is not None, lineterminator="\n"))
+        return csv_of(frame, frame.index.name is not None)
     model: Any = result.get("model")
     if "to_bif" not in view_of(model).conversions:
         raise UsageProblem("--export: the result holds no Bayesian network; FILE.csv takes any answer as a table")

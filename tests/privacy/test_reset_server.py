@@ -1,0 +1,61 @@
+"""A server whose database was reset gives new jobs the numbers of old ones, and nodes may still have the folders of these."""
+
+import pytest
+
+from fedbayes.dp.ledger import Ledger
+from fedbayes.federation import platform
+from fedbayes.federation.errors import MessageError
+from fedbayes.federation.memory import Memory
+from fedbayes.federation.platform import Origin, Run
+
+ORIGIN = Origin(7, 21, "registry.example/algorithms/dp_naive_bayes", 1, "")
+OLD, NEW = "2026-01-01T10:00:00.000001", "2026-06-01T10:00:00.000001"
+
+
+@pytest.fixture
+def node(tmp_path, monkeypatch):
+    """Return a function that gives the memory of job 7 at a station, as of a central task that was made then."""
+
+    def memory(created: str, opens: bool = True) -> Memory:
+        monkeypatch.setattr(
+            platform, "confirmed", lambda one: Origin(one.job, one.parent, one.image, one.organization, created)
+        )
+        made = Memory(Run(2, 22, tmp_path, False), ORIGIN)
+        if opens:
+            made.confirm(ORIGIN)
+        return made
+
+    monkeypatch.setattr(platform, "is_running", lambda _: True)
+    return memory
+
+
+def left_by(memory: Memory) -> tuple[str, bytes, str]:
+    """Return what a job has: its session, its key, and the name of its debits."""
+    return memory.session, memory.keys().public_bytes, memory.once("nonce", memory.session.encode()).decode()
+
+
+def test_a_job_with_the_numbers_of_an_old_one_begins_anew(node, tmp_path):
+    before = left_by(node(OLD))
+    node(OLD).record("question", b"key", {"reply": 1}, also="signature")
+    after = node(NEW)
+    assert after.recorded("question", b"key") is None
+    assert all(one != other for one, other in zip(before, left_by(after), strict=True))
+    ledger = Ledger(tmp_path / "ledger.sqlite3", epsilon=1.5)
+    debits = [
+        ledger.charge((nonce, "2:partial", "digest"), 0.5, 0.0, "the same question")
+        for nonce in (before[2], left_by(after)[2])
+    ]
+    assert debits == [True, True]
+
+
+def test_control_the_same_job_goes_on(node):
+    before = left_by(node(OLD))
+    node(OLD).record("question", b"key", {"reply": 1}, also="signature")
+    assert left_by(node(OLD)) == before
+    assert node(OLD).recorded("question", b"key") == {"reply": 1}
+
+
+def test_a_round_that_does_not_open_the_job_finds_the_old_one_over(node):
+    node(OLD).wipe()
+    with pytest.raises(MessageError, match="over"):
+        node(NEW, opens=False).keys()
