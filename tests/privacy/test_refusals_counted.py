@@ -1,15 +1,21 @@
-"""Refusals of exact answers tell of values too: by halving, a researcher finds one from refusals alone. Where questions are limited they count."""
+"""Refusals of exact answers tell of values too: by halving, a researcher finds one from refusals alone.
+
+A node counts them for each column, and answers no new questions about it after a few; where all questions are limited they count too.
+"""
 
 from __future__ import annotations
 
-from unittest import mock
+import dataclasses
 
 import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
+from party_kit import remembering
 
+from fedbayes.federation.answered import refusals
 from fedbayes.federation.errors import BudgetError, ThresholdError
+from fedbayes.federation.vertical.messages import Setup
 
 ROWS, START = 100, 60
 RANDOM = np.random.default_rng(5)
@@ -18,7 +24,7 @@ ORDERED = np.sort(INCOME)
 BASE = int(ORDERED[START])
 IDS = [f"p{row:03d}" for row in range(ROWS)]
 TABLES = {
-    "a": pd.DataFrame({"id": IDS, "income": INCOME}),
+    "a": pd.DataFrame({"id": IDS, "income": INCOME, "age": 20 + np.arange(ROWS) % 50}),
     "b": pd.DataFrame({"id": IDS, "z": RANDOM.integers(0, 2, ROWS)}),
     "c": pd.DataFrame({"id": IDS, "w": RANDOM.integers(0, 2, ROWS)}),
 }
@@ -26,22 +32,18 @@ TABLES = {
 
 @pytest.fixture
 def federation(tmp_path):
-    """Nodes with folder databases that answer so many questions."""
+    """Nodes with folder databases."""
 
-    def running(questions: int) -> OneProcess:
-        for name in TABLES:
-            (tmp_path / name).mkdir()
-        parties = {name: {"default": frame, "vault": tmp_path / name} for name, frame in TABLES.items()}
-        limits = {"ledger": "vault", "allow_differences": False, "maximum_queries": questions}
-        return OneProcess(parties, helpers=["h"], policies=dict.fromkeys(parties, limits), aggregator="b")
+    def running(**limits: int) -> OneProcess:
+        return remembering(TABLES, tmp_path, **limits)
 
     return running
 
 
-def is_answered(running: OneProcess, below: float) -> bool:
+def is_answered(running: OneProcess, below: float, column: str = "income") -> bool:
     """Ask how many have an income below a border and z and w; a refusal because of few rows is no answer."""
     conditions = [{"column": name, "op": "==", "value": 1} for name in "zw"]
-    conditions.append({"column": "income", "op": "<", "value": float(below)})
+    conditions.append({"column": column, "op": "<", "value": float(below)})
     try:
         running.run("scalar_product", "count", {"conditions": conditions, "id_column": "id"})
     except ThresholdError:
@@ -60,12 +62,15 @@ def fifth_above(running: OneProcess) -> int:
 
 
 def test_refusals_end_with_the_questions(federation):
-    with federation(5) as running, pytest.raises(BudgetError, match="queries 1 was asked for, 0 is left"):
+    with (
+        federation(maximum_queries=5) as running,
+        pytest.raises(BudgetError, match="queries 1 was asked for, 0 is left"),
+    ):
         fifth_above(running)
 
 
 def test_a_refusal_costs_one_question(federation):
-    with federation(3) as running:
+    with federation(maximum_queries=3) as running:
         assert is_answered(running, BASE)
         assert not is_answered(running, BASE + 1)
         assert is_answered(running, BASE)
@@ -74,6 +79,50 @@ def test_a_refusal_costs_one_question(federation):
                 is_answered(running, below)
 
 
+def test_refusals_end_without_any_limit_of_the_administrator(federation):
+    with federation() as running, pytest.raises(BudgetError, match="maximum_refusals"):
+        fifth_above(running)
+
+
+def test_questions_that_are_admitted_at_once_are_told_one_after_the_other(federation, monkeypatch):
+    """Many tasks at once were all looked at before any was refused."""
+    monkeypatch.setattr(refusals.Refusals, "admit", lambda *_: True)
+    with federation() as running, pytest.raises(BudgetError, match="maximum_refusals"):
+        fifth_above(running)
+
+
 def test_control_uncounted_refusals_tell_a_value(federation):
-    with federation(8) as running, mock.patch("fedbayes.federation.refusing.counted", lambda _, failure: failure):
+    with federation(maximum_refusals=1000) as running:
         assert fifth_above(running) in ORDERED[START:]
+
+
+def test_what_is_asked_again_counts_once_and_what_was_answered_is_answered(federation, tmp_path):
+    with federation(maximum_refusals=2) as running:
+        assert is_answered(running, BASE)
+        for _ in range(5):
+            assert not is_answered(running, BASE + 1)
+        assert is_answered(running, BASE)
+        assert not is_answered(running, BASE + 2)
+        for below in (BASE + 2, BASE + 3, int(ORDERED[START + 20])):  # whatever the table holds: all alike
+            with pytest.raises(BudgetError, match="maximum_refusals"):
+                is_answered(running, below)
+        assert is_answered(running, BASE)
+        assert is_answered(running, 40, "age")
+        noisy = {"conditions": [{"column": "income", "op": "<", "value": BASE + 3.0}], "id_column": "id"}
+        assert running.run("scalar_product", "count", {**noisy, "epsilon": 1.0})["privacy"]["epsilon"] == 1.0
+        assert dict(refusals.counted(tmp_path / "a"))["income"] == 2
+        refusals.forget(tmp_path / "a", ["income"])
+        assert is_answered(running, int(ORDERED[START + 20]))
+
+
+def test_a_question_is_what_is_asked_and_not_of_which_columns():
+    names = ("age", "sex", "41")
+    one = Setup(3, [1, 2], "id", False, {"age": {"bounds": [0, 100]}}, {"age": [41.0, 60.0]}, True)
+    other = dataclasses.replace(one, bins={"age": [40.0, 60.0]})
+    assert refusals.words_of(one, names) == refusals.words_of(dataclasses.replace(one), names)
+    assert refusals.words_of(one, names) != refusals.words_of(other, names)
+    lists = [{"features": ["age"], "code": [41]}, {"features": ("age", "sex"), "code": [41]}]
+    assert len({refusals.digest_of(refusals.words_of(asked, names)) for asked in lists}) == 1
+    assert refusals.words_of(["age", "nobody"], names) == ["age", "nobody"]
+    masked = {"mask": np.ones(2, np.uint64), "key": b"key", "value": 2**60 + 1, "times": np.array([1.5])}
+    assert refusals.words_of(masked, names) == {"key": None, "mask": None, "times": [1.5], "value": 2**60 + 1}

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from fedbayes.federation.answered import refusals
 from fedbayes.federation.peers import KnownPeers
 
 MARKS = {"north": "ab" * 32, "south": "CD" * 32}
@@ -90,6 +91,27 @@ def test_peers_are_listed_accepted_and_forgotten(command, tmp_path):
     assert "north" in command("node", "peers", ".")[1]
     assert list(json.loads(command("node", "peers", ".", "--forget", "north", "--json")[1])) == ["south"]
     assert [peer.name for peer in KnownPeers(tmp_path).list()] == ["south"]
+
+
+def test_refusals_are_counted_by_column_and_forgotten(command, tmp_path):
+    assert command("node", "refusals", ".")[:2] == (0, "no question was refused because of values\n")
+    record = refusals.Refusals(tmp_path, 1, "table")
+    for question in ("first", "second"):
+        assert record.note(refusals.REFUSED, ["age", "income"], question, 5)
+    assert record.note(refusals.ANSWERED, ["age", "sex"], "third", 5)
+    assert "income" in command("node", "refusals", ".")[1]
+    both = json.loads(command("node", "refusals", ".", "--json")[1])
+    assert both == [{"column": "age", "refused": 2}, {"column": "income", "refused": 2}]
+    code, _, err = command("node", "refusals", ".", "--forget", "age", "--forget", "sex")
+    assert code == 2
+    assert "columns are: age, income" in err
+    left = json.loads(command("node", "refusals", ".", "--forget", "age", "--json")[1])
+    assert left == [{"column": "income", "refused": 2}]
+    assert command("node", "refusals", "nowhere")[0] == 2
+    (tmp_path / "fedbayes-refusals.sqlite3").write_text("no file of SQLite")
+    code, _, err = command("node", "refusals", ".")
+    assert code == 1
+    assert "damaged" in err
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ algorithm_env:
   FEDBAYES_ALLOW_NON_PRIVATE: false
   FEDBAYES_LEDGER: ledger
   FEDBAYES_BUDGET_EPSILON: 5
+  FEDBAYES_ID_COLUMNS: patient
 """
 ENV = "algorithm_env:\n"
 
@@ -60,6 +61,8 @@ WRONGS = [
     (ENV, ENV + "  FEDBAYES_BUDGET_DAYS: 1 year\n", 17, "stops", "no unit"),
     (ENV, ENV + '  FEDBAYES_MAXIMUM_DELTA: "1e-6,"\n', 17, "stops", "a number with a point"),
     (ENV, ENV + "  FEDBAYES_MAXIMUM_DELTA: 2\n", 17, "note", "promises nothing"),
+    (ENV, ENV + "  FEDBAYES_MAXIMUM_REFUSALS: 50\n", 17, "unsafe", "found from refusals alone"),
+    ("  FEDBAYES_ID_COLUMNS: patient\n", "", 16, "note", "list identifiers in FEDBAYES_ID_COLUMNS"),
     (ENV, ENV + "  FEDBAYES_BUDGET_DELTA: 0.5\n", 17, "note", "promises nothing"),
     (ENV, ENV + "  FEDBAYES_MINIMUM_COUNT: -5\n", 17, "stops", "a whole number, at least 0"),
     (ENV, ENV + "  FEDBAYES_MINIMUM_COUNT: 2.5\n", 17, "stops", "a whole number, at least 0"),
@@ -134,7 +137,7 @@ def found_in(tmp_path, text):
 def test_a_good_configuration_has_nothing_wrong_and_every_limit_in_words(tmp_path):
     found = found_in(tmp_path, GOOD)
     assert [finding for finding in found if finding.level != "limit"] == []
-    assert [finding.line for finding in found] == list(range(17, 23))
+    assert [finding.line for finding in found] == list(range(17, 24))
     texts = " ".join(finding.text for finding in found)
     assert "fewer than 50 rows" in texts
     assert "epsilon of 5." in texts

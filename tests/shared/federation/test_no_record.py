@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from mock_kit import NO_DATA, run_mocked
 
+from fedbayes.federation.answered.history import History
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ThresholdError
 
@@ -50,9 +51,38 @@ def forgetful(monkeypatch):
     ],
 )
 def test_ranges_and_several_conditions_on_one_stations_rows(forgetful, conditions):
-    with pytest.raises(ThresholdError, match=r"no folder database|single out too few"):
+    with pytest.raises(ThresholdError, match=REFUSED):
         forgetful("count", conditions=conditions)
     assert forgetful("count", conditions=conditions, epsilon=1.0)["privacy"]["differentially_private"]
+
+
+AGES = (31, 32, 60, 61, 90, 200)
+"""Below 31 are two rows, below 200 all."""
+
+
+def said(forgetful, age, **question):
+    """Return by which words a question about an age is refused."""
+    with pytest.raises(ThresholdError) as refused:
+        forgetful(**{name: make(age) for name, make in question.items()})
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"function": lambda _: "count", "conditions": below},
+        {
+            "function": lambda _: "contingency",
+            "columns": lambda _: ["age", "ill"],
+            "bins": lambda age: {"age": [float(age)]},
+        },
+    ],
+)
+def test_the_words_of_a_refusal_tell_nothing(forgetful, question, monkeypatch):
+    """By whether a range was refused for its few rows, or for want of a record, any value was found, as often as anybody asked."""
+    assert len({said(forgetful, age, **question) for age in AGES}) == 1
+    monkeypatch.setattr(History, "check_remembers", lambda *_, **__: None)
+    assert "few" in said(forgetful, AGES[0], **question)  # the control
 
 
 def test_one_value_each_is_answered(forgetful):

@@ -25,8 +25,8 @@ def drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDAr
     encoded = request.columns.read(station, request.epsilon > 0)
     tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
     if not request.promises:
-        _check_counts(station, tables)
         _note_borders(station, request)
+        _check_counts(station, tables)
     parts = [tables[0].sum(axis=1)] if request.classes else []
     released = np.concatenate([*parts, *(table.ravel() for table in tables)])
     if request.epsilon > 0:

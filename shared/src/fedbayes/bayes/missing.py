@@ -113,7 +113,7 @@ class Reading:
     schema : mapping
         Of the node, alike; its top may declare ``"missing"`` for all columns.
     identifiers : collection of str
-        Columns that keep their text: ``00257`` is not 257.
+        Columns that keep their text: ``00257`` is not 257. What the task's top declares to be missing is none of them.
     typed : collection of str
         Columns that do not, whatever else says so: preprocessing compares them with numbers.
     comma : bool
@@ -150,7 +150,10 @@ class Reading:
         categories = declaring.get("categories")
         categories = categories if isinstance(categories, list | tuple) else ()
         listed = frozenset(text for text in map(canonical_text, categories) if text is not None)
-        declared = [*top_missing(self.domain), *top_missing(self.schema), *_declared(entry), *_declared(own)]
+        common = (
+            [] if column in self.identifiers else top_missing(self.domain)
+        )  # else a task tries whether somebody is here
+        declared = [*common, *top_missing(self.schema), *_declared(entry), *_declared(own)]
         missing = frozenset(text for text in map(canonical_text, check_missing(column, declared)) if text is not None)
         # A text category may look like a number (`Infinity`, `007`): what it was typed as would not read back as it was written.
         named = any(isinstance(value, str) for value in categories)

@@ -15,7 +15,7 @@ import numpy as np
 from ..mpc.relay import KEY_BYTES, KeyPair, SealBroken, pairwise_key, seal, unseal
 from ..mpc.secure_sum import pairwise_mask
 from ..randomness import secret_bytes
-from .errors import MessageError, ThresholdError
+from .errors import MembersError, MessageError
 from .manifest import Manifest
 from .policy import Policy
 
@@ -147,7 +147,7 @@ class Channel:
         if self.organization not in participants or len(set(participants)) != len(participants):
             raise MessageError("the list of participants does not hold this station exactly once")
         if len(participants) < max(2, self._policy.minimum_organizations):
-            raise ThresholdError("too few organizations for a secure sum at this node; include more of them")
+            raise MembersError("too few organizations for a secure sum at this node; include more of them")
         purpose = "mask|" + ",".join(str(member) for member in sorted(participants))
         keys = {peer: self.mask_key(peer, purpose) for peer in participants if peer != self.organization}
         whole = np.asarray(values)

@@ -127,8 +127,10 @@ def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mo
         station.bind(visit.question_digest)
         asked = decode(request_class, visit.body)
         with arrival.as_agreed(station.manifest, station.policy):
+            refusing.asked(station, asked)
             reply = function(station, asked)
         station.gate.check(reply)
+        refusing.answered(station)
         content = {"reply": encode(reply, raw=True), "spent": station.spent, "token": arrival.token_of(station)}
     except Exception as failure:
         told = refusing.counted(station, failure)

@@ -56,6 +56,10 @@ class ThresholdError(PrivacyThresholdViolation):  # type: ignore[misc]
     """Fewer rows, records or organizations than the node demands."""
 
 
+class MembersError(ThresholdError):
+    """Fewer organizations than the node demands, whatever their tables hold; elsewhere it is told as a `ThresholdError`."""
+
+
 class BudgetError(PrivacyViolation):  # type: ignore[misc]
     """The privacy or query budget of the node does not allow another release."""
 

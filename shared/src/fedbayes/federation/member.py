@@ -14,7 +14,7 @@ import numpy as np
 from ..mpc.relay import SigningPair
 from .channel import Channel
 from .envelope import Request
-from .errors import MessageError, ThresholdError, too_few
+from .errors import MembersError, MessageError, too_few
 from .gate import Broadcast, Gate, Sealed
 from .manifest import Manifest
 from .memory import Memory
@@ -77,7 +77,7 @@ class Member:
         if self.manifest is None:
             raise MessageError("the channel is not open; central must call open_channel first")
         if len(self.manifest.members) < self.policy.minimum_organizations:
-            raise ThresholdError(too_few("this node", self.policy.minimum_organizations))
+            raise MembersError(too_few("this node", self.policy.minimum_organizations))
         return self.manifest
 
     @cached_property

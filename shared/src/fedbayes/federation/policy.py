@@ -43,6 +43,8 @@ class Policy:
         Fewest organizations in one computation, and in one secure sum with this station.
     allowed_columns, denied_columns : tuple of str or None
         Columns that may be used (None: all), and that may not. A column that differs from one that may not by blanks, capitals or accents alone may not either.
+    id_columns : tuple of str or None
+        Columns by which records may be linked (None: any that is not in the schema file).
     maximum_epsilon, maximum_delta : float or None
         Most privacy loss of one release.
     allowed_functions : tuple of str or None
@@ -57,6 +59,9 @@ class Policy:
         Smallest count, of an answer and of its complement, that an exact answer may tell or single out.
     maximum_queries : int or None
         Most questions (exact answers, and tables of linked records or for networks with noise too) in one budget period; needs the ledger.
+    maximum_refusals : int
+        Most different exact questions about one column of this station that may be refused because of its values: then only those are answered that were
+        before. A node with a ledger remembers (`answered.refusals`).
     ledger : str or None
         Label of the `folder` database that holds the node's ledger.
     budget_epsilon, budget_delta, budget_days : float or None
@@ -85,6 +90,7 @@ class Policy:
     minimum_organizations: int = limit(COUNT, 3)
     allowed_columns: tuple[str, ...] | None = limit(LIST, None)
     denied_columns: tuple[str, ...] | None = limit(LIST, None)
+    id_columns: tuple[str, ...] | None = limit(LIST, None)
     maximum_epsilon: float | None = limit(AMOUNT, None)
     maximum_delta: float | None = limit(AMOUNT, None)
     allowed_functions: tuple[str, ...] | None = limit(LIST, None)
@@ -93,6 +99,7 @@ class Policy:
     allow_predictions: bool = limit(FLAG, False)
     minimum_count: int = limit(COUNT, 5)
     maximum_queries: int | None = limit(COUNT, None)
+    maximum_refusals: int = limit(COUNT, 5)
     ledger: str | None = limit(NAME, None)
     budget_epsilon: float | None = limit(AMOUNT, None)
     budget_delta: float | None = limit(AMOUNT, None)
@@ -164,6 +171,22 @@ class Policy:
                 raise PolicyError(
                     f"column '{column}' may not be used at this node ({limit}); leave it out or ask the node administrator"
                 )
+
+    def check_identifier(self, column: str) -> None:
+        """Raise `PolicyError` if records may not be linked by a column: who holds all values that it may have would see which ones occur here."""
+        if self.id_columns is None:
+            schema = (self.schema_content() or {}).items()
+            described = [
+                name for name, entry in schema if isinstance(entry, dict) and {"bounds", "categories"} & set(entry)
+            ]
+            refused = differs_unseen(column, described)
+        else:
+            refused = composed(column) not in map(composed, self.id_columns)
+        if refused:
+            raise PolicyError(
+                f"records may not be linked by column '{column}' at this node (id_columns, or its schema file, which has that column's values); "
+                "name the column of identifiers, or ask the node administrator"
+            )
 
     def check_function(self, name: str) -> None:
         """Raise `PolicyError` if the node forbids the function."""

@@ -4,29 +4,64 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import announced
-from .errors import BudgetError, DataProblem, ThresholdError
+from . import announced, choosing
+from .answered import refusals
+from .errors import (
+    KINDS,
+    BudgetError,
+    ConvergenceError,
+    DataProblem,
+    MembersError,
+    PolicyError,
+    StationError,
+    ThresholdError,
+)
 
 if TYPE_CHECKING:
+    from .codec import Message
     from .station import Station
 
-OF_DATA = (ThresholdError, DataProblem)
-FIRST = "partial_open_channel"
-"""The round in which columns and limits are looked at, and no value of the table."""
+OF_DATA = (ThresholdError, DataProblem, ConvergenceError)
+NOT_OF_DATA = ("partial_open_channel", "partial_close")
+"""The rounds in which columns and limits are looked at at most, and no value of the table."""
+
+
+def asked(station: Station, request: Message) -> None:
+    """Have a station note what a round of an exact job asks, and refuse it where too many other questions were refused; see `answered.refusals`."""
+    if _may_tell(station):
+        station.history.questions.ask(request)
+
+
+def answered(station: Station) -> None:
+    """Have a station remember that it answers what an exact job has asked so far."""
+    if _may_tell(station):
+        station.history.questions.told(refusals.ANSWERED)
 
 
 def counted(station: Station | None, failure: Exception) -> Exception:
-    """Return what a station says of a failure, after a refusal that may follow from its values was counted towards `maximum_queries`.
+    """Return what a station says of a failure, after a refusal that may follow from its values was counted, towards `maximum_queries` too.
 
     By halving a range of borders a researcher would else find exact values from refusals alone. When no question is left, all are refused alike.
-    Of a job that announced private answers only no value decides a refusal, and none is counted.
     """
-    if station is None or not isinstance(failure, OF_DATA) or station.function == FIRST:
-        return failure
-    if station.policy.maximum_queries is None or announced.is_private(station.memory):
+    if station is None or not _may_tell(station) or not _is_of_data(station, failure):
         return failure
     try:
-        station.charge(0.0, 0.0, "a refusal", 1, relation=None)
-    except BudgetError as spent:
-        return spent
+        station.history.questions.told(refusals.REFUSED)
+        if station.policy.maximum_queries is not None:
+            station.charge(0.0, 0.0, "a refusal", 1, relation=None)
+    except (BudgetError, StationError) as other:
+        return other
     return failure
+
+
+def _is_of_data(station: Station, failure: Exception) -> bool:
+    """Return whether a failure may follow from values: a refused recode that names many rare ones does, and so may what nobody foresaw."""
+    if isinstance(failure, MembersError):
+        return False
+    aimed = isinstance(failure, PolicyError) and station.memory.read(choosing.AIMED) is not None
+    return aimed or isinstance(failure, OF_DATA) or type(failure) not in KINDS.values()
+
+
+def _may_tell(station: Station) -> bool:
+    """Return whether a refusal may follow from values: of a job that announced private answers only no value decides one."""
+    return station.function not in NOT_OF_DATA and not announced.is_private(station.memory)

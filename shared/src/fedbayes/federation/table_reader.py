@@ -130,12 +130,23 @@ class TableReader(Member):
 
     def identifiers(self, column: str, minimum: bool = True) -> list[str]:
         """Return the identifiers in a column as they are written, one per row, empty where missing; under the guards of `data`."""
-        if self.dictionary is not None and self.dictionary.subset is not None:
+        self.check_all_rows()
+        entry = None if self.dictionary is None else self.dictionary.columns.get(column)
+        if entry is not None and (entry.is_derived or entry.missing or entry.recode):
             raise PolicyError(
-                "a subset would tell which records are left out where records are linked; leave it out of the dictionary"
+                f"dictionary: records are linked by column '{column}' as it is in the stations' files, or a task could try whether somebody is in them; "
+                "leave out its missing codes, recode, cut and derive"
             )
+        self.policy.check_identifier(column)
         values = self.data([column], minimum, identifiers=(column,))[column]
         return [identifier_text(value) for value in values.tolist()]
+
+    def check_all_rows(self) -> None:
+        """Raise `PolicyError` where records are linked, or aligned, of a table of which the task chose rows: how many are left is told, with noise too."""
+        if node_databases.preprocessing() or (self.dictionary is not None and self.dictionary.subset is not None):
+            raise PolicyError(
+                "a subset, or the platform's preprocessing, would tell which records are left out where records are linked; leave it out of the task"
+            )
 
     def arrays(self, columns: list[str], domain: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         """Return `columns` of the station's table by name, each of shape (rows,), as in `data`.

@@ -43,6 +43,7 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     **Assumes** what `partial_score` does.
     """
     station.require_private(False)
+    station.history.check_remembers(borders=bool(request.times))
     check_claimed(station, request.model)
     asked = [request.task, request.times, request.groups]
     asked_once(station, "assessment", asked, "a model is assessed once in a job; start the job again")

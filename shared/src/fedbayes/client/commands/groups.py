@@ -10,7 +10,7 @@ import typer
 from .shared import AsJson, File, Overwrite, Pair, Texts, option
 
 node = typer.Typer(
-    help="For a node's administrator: check a configuration, manage known peers.",
+    help="For a node's administrator: check a configuration, manage known peers and counted refusals.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -34,6 +34,18 @@ def peers(
     from . import node as command_node
 
     command_node.peers(folder, accept, forget or [], as_json)
+
+
+@node.command()
+def refusals(
+    folder: Annotated[Path, typer.Argument(help="The node's folder database (with the ledger).")],
+    forget: Annotated[Texts, option("COLUMN: forget what was refused of it. Repeatable.", "--forget")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List how many different questions about each column were refused because of its values (maximum_refusals), or forget those of a column."""
+    from . import node as command_node
+
+    command_node.refusals(folder, forget or [], as_json)
 
 
 @node.command("check")

@@ -27,8 +27,7 @@ def peers(folder: Path, accept: tuple[str, str] | None, forget: list[str], as_js
     """
     from ...federation.peers import KnownPeers
 
-    if not folder.is_dir():
-        raise UsageProblem(f"{folder} is no folder; name the node's folder database")
+    _check_folder(folder)
     if accept is not None and not (accept[0] and FINGERPRINT.fullmatch(accept[1])):
         raise UsageProblem(
             "--accept must be NAME FINGERPRINT, the latter as `disclosure_settings` of that node tells it"
@@ -45,6 +44,38 @@ def peers(folder: Path, accept: tuple[str, str] | None, forget: list[str], as_js
     if accept is not None:
         known.accept(accept[0], accept[1].lower())
     _print(known.list(), as_json)
+
+
+def refusals(folder: Path, forget: list[str], as_json: bool) -> None:
+    """Forget the refused questions about columns, then list how many there are of each.
+
+    Raises
+    ------
+    UsageProblem
+        If the folder or an option is wrong; nothing is changed then.
+    """
+    from ...federation.answered import refusals as record
+
+    _check_folder(folder)
+    columns = sorted({name for name, _ in record.counted(folder)})
+    unknown = [name for name in forget if name not in columns]
+    if unknown:
+        listed = ", ".join(columns) or "none"
+        raise UsageProblem(f"--forget: no question about '{unknown[0][:100]}' was refused; columns are: {listed}")
+    if forget:
+        record.forget(folder, forget)
+    counts = record.counted(folder)
+    if as_json:
+        print(json.dumps([{"column": name, "refused": count} for name, count in counts], indent=1, ensure_ascii=False))
+    elif counts:
+        print_table(("column", "refused questions"), counts, title="Refused because of values")
+    else:
+        print("no question was refused because of values")
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise UsageProblem(f"{folder} is no folder; name the node's folder database")
 
 
 def check(path: Path, as_json: bool) -> None:

@@ -48,6 +48,9 @@ def check(root: Place) -> Iterator[Finding]:
     for name, scope in (("MAXIMUM_EPSILON", "one release"), ("BUDGET_EPSILON", "all releases together")):
         if PREFIX + name not in values:
             yield Finding(line, UNSAFE, f"no cap on epsilon: {scope} may cost any; set {PREFIX}{name}")
+    if PREFIX + "ID_COLUMNS" not in values:
+        text = f"records may be linked by any column that the schema file does not describe, which tells its values; list identifiers in {PREFIX}ID_COLUMNS"
+        yield Finding(line, NOTE, text)
     if values.get(PREFIX + "ALLOW_NON_PRIVATE", "true").lower() not in FALSE:
         text = f'answers without differential privacy may leave, under the guards; {PREFIX}ALLOW_NON_PRIVATE: "false" forbids them'
         yield Finding(line, NOTE, text)
@@ -124,6 +127,8 @@ def _weak(limit: str, value: Any) -> tuple[str, str] | None:
     least = getattr(Policy(), limit)
     if limit in LEAST and value < least:
         return UNSAFE, f"weaker than the default of {least}"
+    if limit == "maximum_refusals" and value > least:
+        return UNSAFE, f"more than the default of {least}: by halving ranges values are found from refusals alone"
     if limit in ("maximum_delta", "budget_delta") and excess(0.0, value) is not None:
         return NOTE, f"a delta of {value:g} promises nothing: answers with so much count as not private"
     if limit == "maximum_epsilon" and value > MUCH_EPSILON:

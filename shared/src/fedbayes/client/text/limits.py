@@ -13,7 +13,10 @@ SET = {
     "maximum_epsilon": "One release may cost an epsilon of {} at most.",
     "maximum_delta": "One release may cost a delta of {} at most.",
     "maximum_honest_fraction": "At most the part {} of the stations is counted on to keep its share of noise.",
-    "maximum_queries": "At most {} questions, exact answers and tables of linked records or for networks, are answered in one budget period.",
+    "maximum_queries": "At most {} questions are answered in one budget period; exact answers, tables of linked records or for networks, and refusals because "
+    "of values count.",
+    "maximum_refusals": "Where the node has a ledger, after {} different exact questions about a column that were refused because of its values, only what was "
+    "answered before is answered exactly.",
     "budget_epsilon": "All releases of a budget period together may cost an epsilon of {}.",
     "budget_delta": "All releases of a budget period together may cost a delta of {}.",
     "budget_days": "A debit counts for {} days, then it is forgotten.",
@@ -30,6 +33,7 @@ SET = {
     "csv_separator": "The administrator says what separates the columns of a CSV file: {}.",
     "csv_decimal": "The administrator says what the decimal mark of a CSV file is: {}.",
     "allowed_columns": "Only columns that the administrator listed may be used.",
+    "id_columns": "Records are linked by columns that the administrator listed, and by no other.",
     "denied_columns": "Columns that the administrator listed may not be used.",
     "allowed_functions": "Only functions that the administrator listed run.",
 }
@@ -58,6 +62,7 @@ UNSET = {
     "csv_decimal": "In a CSV file that commas do not separate, a comma in a number is a decimal comma.",
     "allowed_columns": "Any column may be used that is not denied.",
     "denied_columns": "No column is denied.",
+    "id_columns": "Records may be linked by any column that the schema file does not describe.",
     "allowed_functions": "Every function of an allowed image runs.",
 }
 """Limit -> what holds where it is not set, or false."""

@@ -17,6 +17,10 @@ NOT_NEIGHBOURS = (
     "conditions: of a column that the dictionary cuts from a number, exact counts are of categories that are beside one another; ask for such, "
     "or give an epsilon"
 )
+FEW_BETWEEN = (
+    "bins, dictionary: the task cuts one number at points between which this station has too few records, so that answers of this one task would tell of "
+    "these; take one of the columns that are made of it, or points alike, or give an epsilon where the method takes one"
+)
 Test = tuple[str, str, Any]
 """A condition: column, operator, value."""
 

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import node_databases
-from ..errors import ThresholdError
+from ..errors import MembersError, ThresholdError
 from . import linked, readings, selections, sources
-from .cut_columns import in_numbers
+from .cut_columns import FEW_BETWEEN, in_numbers
 from .organizations import Answers, Members
+from .questions import Questions
 from .readings import Readings
+from .record import REMEMBERS_NOTHING
 from .selections import Selections
 
 if TYPE_CHECKING:
@@ -32,29 +34,11 @@ TELLS_OF_FEW = (
     "FEDBAYES_ALLOW_DIFFERENCES"
 )
 
-REMEMBERS_NOTHING = (
-    "conditions, bins, times, domain, dictionary: this node has no folder database to remember its exact answers in, and without that two tasks whose ranges, "
-    "borders or codes differ in one row would tell that row; ask with ==, with bins found in the data and values as they are, or give an epsilon, or ask the "
-    "node administrator for a folder database (FEDBAYES_LEDGER) or about FEDBAYES_ALLOW_DIFFERENCES"
-)
 BY_VALUE = ("==", "missing")
 """Conditions whose groups of rows are the same in every task: those of one value."""
-LINKS_FEW = (
-    "organizations, id_column: with exact answers about the same columns that were given before over other linked records, this one would tell about fewer "
-    "records than this node demands; name the same organizations as before, give an epsilon, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
-)
-SETS_FEW_APART = (
-    "dictionary, domain, bins, times, conditions or id_column: with exact answers that were given before, what is missing, unknown, recoded, cut or asked for "
-    "here would set apart fewer rows than this node demands; ask as before, with borders of earlier tasks or far from them, give an epsilon, or ask the node "
-    "administrator about FEDBAYES_ALLOW_DIFFERENCES"
-)
-FEW_BETWEEN = (
-    "bins, dictionary: the task cuts one number at points between which this station has too few records, so that answers of this one task would tell of "
-    "these; take one of the columns that are made of it, or points alike, or give an epsilon where the method takes one"
-)
-READ, COLUMNS, LEFT_OUT, BORDERS, TABLED, LINKED = "readings", "columns", "left-out", "borders", "tabled", "linked"
-"""What is noted for the rounds of the job: how columns are read, which of the table they are, columns whose gaps leave rows out, where numbers are cut,
-by which states columns are counted, and which rows are linked."""
+READ, LEFT_OUT, BORDERS, TABLED, LINKED = "readings", "left-out", "borders", "tabled", "linked"
+"""What is noted for the rounds of the job: how columns are read, columns whose gaps leave rows out, where numbers are cut, by which states columns are
+counted, and which rows are linked."""
 
 
 class History:
@@ -86,7 +70,7 @@ class History:
         for name in columns:
             self.note_borders(name, ())
         values = [name for name in columns if name not in identifiers]
-        self._memory.note(COLUMNS, sorted(set(self._source.origins(values))))
+        self.questions.read(set(self._source.origins(values)))
 
     def note_left_out(self, column: str, domain: Mapping[str, Any] | None) -> None:
         """Note for the job that its answers leave out rows with a missing cell in a column.
@@ -143,36 +127,48 @@ class History:
     ) -> None:
         if column in self._source.cut:
             column, cuts = self._source.cut[column].column, self._source.cut[column].at
-        if readings.SHOWN in kinds and cuts and self._forgets:
-            raise ThresholdError(REMEMBERS_NOTHING)
+        self.check_remembers(borders=readings.SHOWN in kinds and bool(cuts))
         if self._folder is not None:
             for name, words in self._source.reads([column], domain, ()).items():
                 self._note_readings(readings.of_bins(name, words, cuts, kinds))
                 self._memory.note(TABLED, [name, readings.bins_of(words, cuts) if cuts else words])
 
+    def check_remembers(self, conditions: Sequence[tuple[str, str, Any]] = (), borders: bool = False) -> None:
+        """Refuse what a node that can remember nothing does not answer: conditions but one on one value, and `borders` of the task's choice.
+
+        It comes before anything that looks at the table: by which words such a node refuses would else tell of values, as often as anybody asks.
+
+        Raises
+        ------
+        ThresholdError
+            If the node remembers nothing, and should.
+        """
+        if not self._forgets:
+            return
+        conditions = in_numbers(conditions, self._source.cut)
+        if borders or len(conditions) > 1 or any(test not in BY_VALUE for _, test, _ in conditions):
+            raise ThresholdError(REMEMBERS_NOTHING)
+
     def check_conditions(self, conditions: Sequence[tuple[str, str, Any]], domain: Mapping[str, Any] | None) -> None:
         """Remember the conditions of an exact count, each (column, operator, value), or refuse them if with earlier ones they set few rows apart.
 
         Conditions on columns with a formula are not recorded: they are guarded by FEDBAYES_ALLOW_FORMULAS. Those on a column that is cut from a
-        number are ranges of the number. A node without a record answers conditions on one value only.
+        number are ranges of the number.
 
         Raises
         ------
         ThresholdError, StationError
             As `check`.
         """
-        if not self._policy.allow_differences:
-            conditions = in_numbers(conditions, self._source.cut)
-        if self._forgets and (len(conditions) > 1 or any(test not in BY_VALUE for _, test, _ in conditions)):
-            raise ThresholdError(REMEMBERS_NOTHING)
         if self._folder is None or not conditions:
             return
+        conditions = in_numbers(conditions, self._source.cut)
         columns = list(dict.fromkeys(name for name, _, _ in conditions))
         read = self._source.reads([name for name in columns if name not in self._source.derived], domain, ())
         self._note_readings(readings.of_conditions(conditions, read))
-        self._check_readings(self._folder)
+        self._check_readings()
         if len(read) == len(columns):
-            self._admit_rows(self._folder, selections.words_of(conditions, read))
+            self._admit_rows(selections.words_of(conditions, read))
 
     def check(self, members: Members) -> None:
         """Remember an exact answer, or refuse it if it would, with earlier ones, tell about fewer organizations or rows than this node demands.
@@ -195,16 +191,14 @@ class History:
             raise ThresholdError(REMEMBERS_NOTHING)
         if self._folder is None:
             return
-        self._check_readings(self._folder)
+        self._check_readings()
         for words in self._memory.noted(LEFT_OUT):
-            self._admit_rows(self._folder, words)
-        self._check_table(self._folder)
-        columns = sorted(set().union(*self._memory.noted(COLUMNS)))
-        self._check_linked(self._folder, columns)
-        if members and not Answers(*self._place(self._folder)).admit(
-            columns, members, self._policy.minimum_organizations
-        ):
-            raise ThresholdError(TELLS_OF_FEW)
+            self._admit_rows(words)
+        self._check_table()
+        columns = self.questions.columns()
+        self._check_linked(columns)
+        if members and not Answers(*self._place()).admit(columns, members, self._policy.minimum_organizations):
+            raise MembersError(TELLS_OF_FEW)
 
     def foresee(self, columns: Collection[str], members: Members) -> None:
         """Refuse in a preflight what `check` would refuse: an exact answer about columns over a set of organizations. Nothing is remembered.
@@ -217,8 +211,14 @@ class History:
         if self._folder is None:
             return
         names = sorted(set(self._source.origins(list(columns))))
-        if not Answers(*self._place(self._folder)).foresees(names, members, self._policy.minimum_organizations):
-            raise ThresholdError(TELLS_OF_FEW)
+        if not Answers(*self._place()).foresees(names, members, self._policy.minimum_organizations):
+            raise MembersError(TELLS_OF_FEW)
+
+    @cached_property
+    def questions(self) -> Questions:
+        """What the job has asked exactly, held against what was refused of the columns that it reads."""
+        remembers = self._folder is not None and self._source.present
+        return Questions(self._memory, self._policy.maximum_refusals, self._source, self._place if remembers else None)
 
     @cached_property
     def _folder(self) -> Path | None:
@@ -230,9 +230,10 @@ class History:
         """Whether exact answers should be held against earlier ones and cannot be."""
         return not self._policy.allow_differences and self._folder is None
 
-    def _place(self, folder: Path) -> tuple[Path, int, str]:
+    def _place(self) -> tuple[Path, int, str]:
         """Return what a record is opened with; its data have one name for all labels of one file, and never one that a researcher writes."""
-        return folder, self._organization, self._table
+        assert self._folder is not None  # only there are records opened
+        return self._folder, self._organization, self._table
 
     @cached_property
     def _table(self) -> str:
@@ -240,7 +241,7 @@ class History:
         address = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")
         if address and os.path.exists(address):
             address = os.path.realpath(address)
-        assert self._folder is not None  # only there are records opened
+        assert self._folder is not None
         return sources.name_of(self._folder, address, self._policy.cohort)
 
     def _note_readings(self, read: Mapping[str, str]) -> None:
@@ -262,36 +263,36 @@ class History:
                 if readings.sets_few_between(groups, np.array(list(rows.values())), self._policy.minimum_count):
                     raise ThresholdError(FEW_BETWEEN)
 
-    def _check_readings(self, folder: Path) -> None:
+    def _check_readings(self) -> None:
         """Remember the job's readings, or refuse if readings of a column, this job's and earlier ones, set few rows apart."""
         admitted = f"readings admitted|{len(self._memory.noted(READ))}"
         if self._memory.read(admitted) is not None:
             return
 
-        if not Readings(*self._place(folder)).admit(self._readings(), self._policy.minimum_count, self._source.texts):
-            raise ThresholdError(SETS_FEW_APART)
+        if not Readings(*self._place()).admit(self._readings(), self._policy.minimum_count, self._source.texts):
+            raise ThresholdError(selections.SETS_FEW_APART)
         self._memory.once(admitted, b"1")
 
-    def _check_table(self, folder: Path) -> None:
+    def _check_table(self) -> None:
         """Remember the columns that the job counts by states, or refuse if a cell of theirs and an earlier count differ in few rows."""
         states = dict(self._memory.noted(TABLED))
         admitted = f"table admitted|{len(states)}"
         if not states or self._memory.read(admitted) is not None:
             return
-        if not Selections(*self._place(folder)).admit_table(states, self._policy.minimum_count, self._source.texts):
-            raise ThresholdError(SETS_FEW_APART)
+        if not Selections(*self._place()).admit_table(states, self._policy.minimum_count, self._source.texts):
+            raise ThresholdError(selections.SETS_FEW_APART)
         self._memory.once(admitted, b"1")
 
-    def _check_linked(self, folder: Path, columns: Sequence[str]) -> None:
+    def _check_linked(self, columns: Sequence[str]) -> None:
         """Remember the linked rows that the job counts, or refuse if they differ in few from those of earlier answers about a column."""
         for number, (words, total) in enumerate(self._memory.noted(LINKED)):
             admitted = f"linked admitted|{number}|{hashlib.sha256(repr(columns).encode()).hexdigest()}"
             if self._memory.read(admitted) is not None:
                 continue
-            if not linked.Linked(*self._place(folder)).admit(columns, words, total, self._policy.minimum_count):
-                raise ThresholdError(LINKS_FEW)
+            if not linked.Linked(*self._place()).admit(columns, words, total, self._policy.minimum_count):
+                raise ThresholdError(linked.LINKS_FEW)
             self._memory.once(admitted, b"1")
 
-    def _admit_rows(self, folder: Path, words: str) -> None:
-        if not Selections(*self._place(folder)).admit(words, self._policy.minimum_count, self._source.texts):
-            raise ThresholdError(SETS_FEW_APART)
+    def _admit_rows(self, words: str) -> None:
+        if not Selections(*self._place()).admit(words, self._policy.minimum_count, self._source.texts):
+            raise ThresholdError(selections.SETS_FEW_APART)

@@ -28,6 +28,10 @@ MOST_LINKED = 64
 SETS = "sets of rows"
 COLUMN = "column\x1f"
 """Before a column's name: the digests of the sets of rows over which it was answered."""
+LINKS_FEW = (
+    "organizations, id_column: with exact answers about the same columns that were given before over other linked records, this one would tell about fewer "
+    "records than this node demands; name the same organizations as before, give an epsilon, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
+)
 Rows = NDArray[np.bool_]
 
 

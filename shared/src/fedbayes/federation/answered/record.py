@@ -14,6 +14,23 @@ if TYPE_CHECKING:
     import sqlite3
 
 
+REMEMBERS_NOTHING = (
+    "conditions, bins, times, domain, dictionary: this node has no folder database to remember its exact answers in, and without that two tasks whose ranges, "
+    "borders or codes differ in one row would tell that row; ask with ==, with bins found in the data and values as they are, or give an epsilon, or ask the "
+    "node administrator for a folder database (FEDBAYES_LEDGER) or about FEDBAYES_ALLOW_DIFFERENCES"
+)
+
+
+def file_of(folder: Path, table: str, field: str) -> Storage:
+    """Return a file of texts by column, in the folder of the ledger; `Record` has the parameters."""
+    statement = (
+        f"CREATE TABLE IF NOT EXISTS {table} (\n    organization INTEGER NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, "
+        f"{field} TEXT NOT NULL,\n    PRIMARY KEY (organization, source, name, {field}));"
+    )
+    path = folder / f"fedbayes-{table}.sqlite3"
+    return Storage(path, statement, f"record of {table}", "what was answered", StationError)
+
+
 class Remembered:
     """The texts of one node's table in an open file."""
 
@@ -47,12 +64,7 @@ class Record:
     """
 
     def __init__(self, folder: Path, organization: int, source: str, table: str, field: str) -> None:
-        statement = (
-            f"CREATE TABLE IF NOT EXISTS {table} (\n    organization INTEGER NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, "
-            f"{field} TEXT NOT NULL,\n    PRIMARY KEY (organization, source, name, {field}));"
-        )
-        path, title = folder / f"fedbayes-{table}.sqlite3", f"record of {table}"
-        self._file = Storage(path, statement, title, "what was answered", StationError)
+        self._file = file_of(folder, table, field)
         self._table, self._field, self._key = table, field, (organization, source)
 
     @property

@@ -138,6 +138,7 @@ class Encoder:
         """
         column = self.setup.id_column
         if not column:
+            self._station.check_all_rows()
             return [str(row) for row in range(self.rows)]
         return matched_texts(self._station.identifiers(column), column, self.own, self.setup.private)
 
@@ -209,10 +210,10 @@ class Encoder:
             resolved = resolve(
                 column, self._frame[column], entry, setup.bins, setup.missing_state, setup.union, setup.private
             )
-            if setup.guarded or setup.private:
-                check_bins_hold(*resolved, self._minimum, self._station.cut)
             if not setup.covered:
                 self._station.history.note_bins(column, setup.domain, resolved[0].cuts or (), resolved[0].public)
+            if setup.guarded or setup.private:
+                check_bins_hold(*resolved, self._minimum, self._station.cut)
             self._states[column] = resolved
         return self._states[column]
 
@@ -233,6 +234,9 @@ class Encoder:
 
     def _condition(self, conditions: Sequence[Condition], own: list[str], bits: int) -> Matrix:
         holding = np.ones(self.rows, dtype=np.bool_)
+        own_tests = [(test.column, test.op, test.value) for test in conditions if test.column in own]
+        if not self.setup.covered:
+            self._station.history.check_remembers(own_tests)
         for position, condition in enumerate(conditions):
             if condition.column in own:
                 check_condition({"column": condition.column, "op": condition.op, "value": condition.value}, position)
@@ -242,7 +246,6 @@ class Encoder:
                 holding &= holds(values, condition, self.setup.private)
         check_sides(holding, self._minimum)
         if not self.setup.covered:
-            own_tests = [(test.column, test.op, test.value) for test in conditions if test.column in own]
             self._station.history.check_conditions(own_tests, self.setup.domain)
         return holding[:, None].astype(DTYPES[bits])
 

@@ -43,7 +43,7 @@ def own_states(
         If given cut points leave few records on a side, or in a bin; or the node remembers nothing.
     """
     states, codes = resolve(name, values, domain.get(name), bins, True, True)
-    check_bins_hold(states, codes, station.policy.minimum_count, station.cut)
     station.history.note_borders(name, states.cuts or ())
     station.history.note_bins(name, domain, states.cuts or (), states.public)
+    check_bins_hold(states, codes, station.policy.minimum_count, station.cut)
     return states, codes
