@@ -67,7 +67,7 @@ class Asking:
         tables = frames(np.random.default_rng(seed))
         self.whole = tables["a"].merge(tables["b"], on="id")
         self.cells: list[tuple[int, Cell]] = []
-        self.federation = remembering(tables, folder, **limits)
+        self.federation = remembering(tables, folder, maximum_refusals=TASKS, **limits)  # else hardly any is answered
 
     def run(self) -> int:
         """Ask; return how many tasks were answered."""

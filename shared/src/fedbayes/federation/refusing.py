@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .station import Station
 
 OF_DATA = (ThresholdError, DataProblem, ConvergenceError)
+OF_MACHINE = (OSError, MemoryError)
 NOT_OF_DATA = ("partial_open_channel", "partial_close")
 """The rounds in which columns and limits are looked at at most, and no value of the table."""
 
@@ -49,14 +50,14 @@ def counted(station: Station | None, failure: Exception) -> Exception:
         station.history.questions.told(refusals.REFUSED)
         if station.policy.maximum_queries is not None:
             station.charge(0.0, 0.0, "a refusal", 1, relation=None)
-    except (BudgetError, StationError) as other:
+    except (BudgetError, PolicyError, StationError) as other:
         return other
     return failure
 
 
 def _is_of_data(station: Station, failure: Exception) -> bool:
     """Return whether a failure may follow from values: a refused recode that names many rare ones does, and so may what nobody foresaw."""
-    if isinstance(failure, MembersError):
+    if isinstance(failure, (MembersError, *OF_MACHINE)):
         return False
     aimed = isinstance(failure, PolicyError) and station.memory.read(choosing.AIMED) is not None
     return aimed or isinstance(failure, OF_DATA) or type(failure) not in KINDS.values()
