@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from fedbayes.client.cli import invoke
-from fedbayes.client.labels import labelled, labels_of
+from fedbayes.client.labels import labelled, labels_of, legible
 from fedbayes.client.pages.report import render
 from fedbayes.client.result import Result
+from fedbayes.client.text import description
 from fedbayes.federation.embedded import EmbeddedFederation
 
 SMOKING = {"0": "never smoked", "1": "smokes now"}
@@ -51,6 +52,27 @@ def test_summary_and_report_have_labels_and_the_result_has_codes(results, functi
         assert "has the disease" in text
     assert json.dumps(result) == before
     assert max(len(line) for line in shown[0].splitlines()) <= 80
+
+
+def test_a_description_has_units_and_whole_numbers(people):
+    """Of whole numbers a quantile between two of them would be none that a record can have."""
+    study = {"columns": {**STUDY["columns"], "age": {"type": "integer", "bounds": [0, 100], "unit": "years"}}}
+    study["columns"]["visits"] = {"type": "integer", "bounds": [0, 20]}
+    study["columns"]["dead"] = {"type": "integer", "bounds": [0, 1]}
+    table = people.assign(visits=np.tile([0, 1, 1, 2, 3, 4], 40), dead=np.tile([0, 1, 1], 80))
+    with EmbeddedFederation({name: table.iloc[place::3] for place, name in enumerate("abc")}) as federation:
+        described = federation.run("dp_naive_bayes", "describe", {"dictionary": study})
+    shown = description.rows(legible(described)["model"])
+    holds = {row[0]: row[4] for row in shown}
+    assert holds["visits"] == "median 1, quartiles 1 to 3"
+    assert holds["dead"] == "median 1, quartiles 0 to 1"
+    assert holds["age"].endswith(" years")
+    plain = {row[0]: row[4] for row in description.rows(described["model"])}
+    assert "." in plain["visits"]  # without the dictionary nobody knows
+    empty = {"bins": {"edges": [0.0, 0.25, 0.5, 1.0], "counts": [0, 5, 9]}, "whole": True}
+    assert description.holds({**empty, "quantiles": {"0.25": 0.26, "0.5": 0.45, "0.75": 0.9}}) == (
+        "median 0, quartiles 0 to 1"
+    )
 
 
 def test_a_model_keeps_its_codes(results, people):

@@ -194,7 +194,7 @@ def test_rounds_are_folded():
     page = render(
         {"federation": {"rounds": 2, "bytes": 10, "seconds": 2.0, "organizations": ["a"], "per_round": rounds}}, "x"
     )
-    assert re.search(r"<details><summary>2 rounds</summary>.*partial_x", page)
+    assert re.search(r"<details><summary>2 rounds</summary>.*partial_<wbr>x", page)
 
 
 def test_the_title_says_what_was_done():

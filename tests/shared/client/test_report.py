@@ -103,7 +103,7 @@ def result(model, **fields):
 class Checker(HTMLParser):
     """Checks that tags close in order and that pictures have a text."""
 
-    VOID = ("meta", "img", "br", "link", "input")
+    VOID = ("meta", "img", "br", "wbr", "link", "input")
 
     def __init__(self):
         super().__init__()

@@ -126,6 +126,17 @@ def test_long_sentences_in_several_columns_stand_as_paragraphs_on_a_narrow_scree
     assert "prose" not in html.table("", ("A", "B", "C"), [("short", "short", "short")])
 
 
+def test_more_columns_than_a_narrow_screen_holds_stand_as_paragraphs():
+    measures = ("Class", "Records", "Sensitivity", "Specificity", "Positive predictive value", "F1")
+    row = ("ill", 407, "0.747", "0.773", "0.731", "0.739")
+    assert '<td class="n" data-head="Sensitivity">0.747</td>' in html.table("", measures, [row], range(1, 6))
+    assert "prose" not in html.table("", measures[1:], [row[1:]], range(5))  # no name to stand above
+    rounds = ("Round", "Function", "Organizations", "Seconds", "Bytes")
+    table = html.table("", rounds, [(1, "partial_open_channel", 4, "0.8898", "189.4 KB")], (0, 2, 3, 4))
+    assert "prose" not in table
+    assert "partial_<wbr>open_<wbr>channel" in table
+
+
 def test_names_are_broken_between_words_and_behind_the_column():
     page = html.table("", ("Feature", "z"), [("stage=early", 1), ("a" * 30, 2), ("x<y:z", 3)], (1,))
     assert "<td>stage=<wbr>early</td>" in page

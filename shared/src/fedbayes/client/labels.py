@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..bayes.written import printable
-from .kinds import PREDICTIONS, SAMPLE
+from .kinds import DESCRIPTION, PREDICTIONS, SAMPLE
 from .view import view_of_result
 
 Labels = Mapping[str, Mapping[str, str]]
@@ -22,14 +22,20 @@ BY_CLASS = ("class_counts", "noise_of_means")
 
 def labels_of(result: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return the labels of categories by column, as the dictionary of the task has them; a label that two categories share names its category too."""
+    return {
+        column: _distinct(entry["categories"])
+        for column, entry in _entries_of(result).items()
+        if isinstance(entry.get("categories"), Mapping)
+    }
+
+
+def _entries_of(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the columns of the dictionary of a result's task."""
     provenance: Any = result.get("provenance") or {}
     dictionary = (provenance.get("arguments") or {}).get("dictionary")
     columns = dictionary.get("columns") if isinstance(dictionary, Mapping) else None
-    return {
-        str(column): _distinct(entry["categories"])
-        for column, entry in (columns if isinstance(columns, Mapping) else {}).items()
-        if isinstance(entry, Mapping) and isinstance(entry.get("categories"), Mapping)
-    }
+    entries = columns if isinstance(columns, Mapping) else {}
+    return {str(column): entry for column, entry in entries.items() if isinstance(entry, Mapping)}
 
 
 def _distinct(categories: Mapping[Any, Any]) -> dict[str, str]:
@@ -57,13 +63,26 @@ def labelled(result: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def legible(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a result for people to read: with labels, and without characters that act on a terminal or turn text around.
+    """Return a result for people to read: with labels and units, and without characters that act on a terminal or turn text around.
 
     Categories are what stations' files hold: one with an escape sequence would else be obeyed by the terminal of whoever looks at the answer. Such characters,
     and line breaks, are written as Python writes them.
     """
-    shown: Mapping[str, Any] = _printable(labelled(result))
+    shown: Mapping[str, Any] = _printable(_measured(labelled(result), _entries_of(result)))
     return shown
+
+
+def _measured(result: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return a description with what the dictionary says of numbers: their unit, and whether they are whole; any other result as it is."""
+    if not entries or view_of_result(result).kind != DESCRIPTION:
+        return result
+    model = result["model"]
+    columns = {
+        column: {**counted, "unit": entry.get("unit"), "whole": entry.get("type") == "integer"}
+        for column, counted in model["columns"].items()
+        for entry in [entries.get(column, {})]
+    }
+    return {**result, "model": {**model, "columns": columns}}
 
 
 def _printable(value: Any) -> Any:

@@ -26,6 +26,9 @@ SECRETS = re.compile(r"password|passphrase|secret_key|private_key|token|credenti
 ROLES = ("researcher", "central", "stations", "label_holder", "group_leaders", "helper", "everyone", "assumption")
 """Keys of `reveals`: who learns something; `label_holder`: who holds the label or the outcome; `assumption`: what the statement rests on."""
 
+RESEARCHER = "this result"
+"""What the researcher learns of a task of which no more is to be said."""
+
 
 def privacy(
     differentially_private: bool,
@@ -54,7 +57,7 @@ def privacy(
     neighbors, epsilon, delta, mechanism, composition, sensitivity
         The promise in its parts; None where it does not apply.
     reveals : mapping of str to str
-        One of `ROLES` -> what it learns beyond its own input.
+        One of `ROLES` -> what it learns beyond its own input; a researcher of whom nothing is said gets the result.
 
     Raises
     ------
@@ -78,7 +81,7 @@ def privacy(
         "mechanism": mechanism,
         "composition": composition,
         "sensitivity": sensitivity,
-        "reveals": dict(reveals or {}),
+        "reveals": {"researcher": RESEARCHER, **(reveals or {})},
     }
 
 

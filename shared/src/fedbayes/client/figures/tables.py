@@ -84,7 +84,7 @@ def _draw_column(axes: Any, name: str, entry: Mapping[str, Any]) -> None:
         axes.set_yticks(range(len(heights)), [wrapped(value, LABEL) for value in cells["values"][: len(heights)]])
         axes.invert_yaxis()
     axes.set_title(wrapped_name(name, 38), fontsize=9, color=INK, loc="left")
-    clean(axes)
+    clean(axes, x=str(entry.get("unit") or ""))
 
 
 def round_costs(per_round: Sequence[Mapping[str, Any]]) -> Any:

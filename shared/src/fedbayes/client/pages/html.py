@@ -11,6 +11,8 @@ WIDEST_TEXT = 110
 """Characters of the longest cells of the columns of texts together: a table with more is read as paragraphs on a narrow screen."""
 LONGEST_WORD = 24
 """Characters of a word that no column has to be as wide as."""
+NARROW, MARGINS = 56, 1.6
+"""Characters side by side on a screen of 390 pixels, and those that the margins of a cell take of them."""
 STYLE = """
 :root{--ink:#1f2937;--muted:#5b6472;--line:#e5e7eb;--soft:#f6f7f9;--accent:#0072b2;--good:#00664a;--bad:#9a3412}
 *{box-sizing:border-box}body{margin:0;color:var(--ink);background:#fff;font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
@@ -35,7 +37,7 @@ table{font-size:.78rem}th,td{padding:.2rem .3rem}caption{max-width:calc(100vw - 
 table.prose,.prose caption,.prose tbody,.prose tr,.prose td{display:block}.prose thead{display:none}
 .prose tr{border-bottom:2px solid var(--line);padding:.4rem 0}
 .prose td,.prose td.n{border:0;text-align:left;white-space:normal}.prose td:not(:first-child)::before{content:attr(data-head) ": ";color:var(--muted)}
-.prose td:first-child{font-weight:600}.prose td:empty{display:none}
+.prose td.n:not(:first-child){display:inline-block;margin-right:.6rem}.prose td:first-child{font-weight:600}.prose td:empty{display:none}
 .scroll{background:linear-gradient(90deg,#fff 30%,#fff0),linear-gradient(270deg,#fff 30%,#fff0) 100% 0,
 linear-gradient(90deg,#0003,#0000),linear-gradient(270deg,#0003,#0000) 100% 0;background-repeat:no-repeat;
 background-size:2rem 100%,2rem 100%,.6rem 100%,.6rem 100%;background-attachment:local,local,scroll,scroll}
@@ -49,6 +51,7 @@ section:has(>h2+details.raw:last-child){display:none}
 """
 
 
+_PLACES_TO_BREAK = re.compile(r"\s+|(?<=[=:_])")
 _DATE, _WHOLE = re.compile(r"\d{4}-\d\d-\d\d"), r'<span style="white-space:nowrap">\g<0></span>'
 
 
@@ -110,7 +113,8 @@ def cards(entries: Sequence[tuple[str, str]]) -> str:
 def table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[Any]], numeric: Sequence[int] = ()) -> str:
     """Return a table; columns whose position is in `numeric` are aligned to the right.
 
-    On a narrow screen the rows of one with sentences in several columns stand as paragraphs, each cell after its heading.
+    On a narrow screen the rows of one with sentences in several columns, or with more columns than there is place for, stand as paragraphs,
+    each cell after its heading.
     """
     texts = [[str(cell) for cell in row] for row in rows]
     marks = [' class="n"' if position in numeric else "" for position in range(len(headers))]
@@ -118,7 +122,9 @@ def table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[Any]], n
     longest = [
         max(map(len, column)) for position, column in enumerate(zip(*texts, strict=True)) if position not in numeric
     ]
-    prose = len(headers) > 2 and sum(longest) > WIDEST_TEXT
+    prose = len(headers) > 2 and (
+        sum(longest) > WIDEST_TEXT or (0 not in numeric and _is_wide(headers, texts, numeric))
+    )
     names = [f' data-head="{escape(name)}"' if prose else "" for name in headers]
     body = "".join(
         f"<tr>{''.join(f'<td{mark or _wrapping(cell)}{name}>{_breakable(cell)}</td>' for cell, mark, name in zip(row, marks, names, strict=True))}</tr>"
@@ -129,14 +135,24 @@ def table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[Any]], n
     return f'<div class="scroll">{opening}{heading}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
+def _is_wide(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[int]) -> bool:
+    """Return whether columns as narrow as their longest word, or number, are more than a narrow screen holds."""
+    widths = [max(map(len, header.split()), default=0) for header in headers]
+    for row in rows:
+        for position, cell in enumerate(row):
+            words = [cell] if position in numeric else _PLACES_TO_BREAK.split(cell)
+            widths[position] = max(widths[position], *(len(word) for word in words if len(word) <= LONGEST_WORD), 0)
+    return sum(widths) + MARGINS * len(widths) > NARROW
+
+
 def _wrapping(cell: str) -> str:
     """Return the class of a cell with a word that may be broken anywhere, since no column is wide enough for it."""
     return ' class="long"' if any(len(word) > LONGEST_WORD for word in cell.split()) else ""
 
 
 def _breakable(cell: str) -> str:
-    """Return a cell's text, which may be broken behind the = of a category and the : of a product."""
-    return re.sub(r"(?<=\w)(=|:(?!\d))(?=\w)", r"\1<wbr>", escape(cell))
+    """Return a cell's text, which may be broken behind the = of a category, the : of a product and the _ of a name."""
+    return re.sub(r"(?<=\w)(=|:(?!\d)|_)(?=\w)", r"\1<wbr>", escape(cell))
 
 
 def picture(uri: str, description: str, caption: str = "", wide: bool = False) -> str:

@@ -83,7 +83,7 @@ def facts_of(model: Mapping[str, Any]) -> list[tuple[str, str]]:
         "log_likelihood",
         "null_log_likelihood",
     )
-    facts = [(title(name), number(model[name], 7)) for name in names if model.get(name)]
+    facts = [(title(name), number(model[name], 3 if name == "concordance" else 7)) for name in names if model.get(name)]
     aic, compared = aic_of(model), references_of(model)
     facts += [("Compared with", compared)] if compared else []
     return [*facts, *([("Partial AIC", f"{aic:.2f}")] if aic is not None else []), *hypothesis_tests(model)]

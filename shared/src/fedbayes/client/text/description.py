@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
@@ -35,13 +36,21 @@ def holds(entry: Mapping[str, Any]) -> str:
             return "–"
         quartiles = [float(quantiles[level]) for level in ("0.25", "0.5", "0.75")]
         edges = [float(edge) for edge in entry["bins"]["edges"]]
+        unit = f" {entry['unit']}" if entry.get("unit") else ""
+        whole = [_whole_number(value, edges) if entry.get("whole") else None for value in quartiles]
         within = next(
             ((low, high) for low, high in pairwise(edges) if low <= quartiles[0] and quartiles[2] <= high), None
         )
-        if within is not None:
-            return f"half of them or more in {number(within[0], 3)} to {number(within[1], 3)}; finer bins tell more"
-        low, middle, high = (_place(value, edges, quartiles[2] - quartiles[0]) for value in quartiles)
-        return f"median {middle}, quartiles {low} {'to' if max(len(low.split()), len(high.split())) == 1 else 'and'} {high}"
+        if within is not None and whole[1] is None:
+            return (
+                f"half of them or more in {number(within[0], 3)} to {number(within[1], 3)}{unit}; finer bins tell more"
+            )
+        apart = quartiles[2] - quartiles[0]
+        low, middle, high = (
+            _place(value, edges, apart) if only is None else number(only)
+            for value, only in zip(quartiles, whole, strict=True)
+        )
+        return f"median {middle}, quartiles {low} {'to' if max(len(low.split()), len(high.split())) == 1 else 'and'} {high}{unit}"
     categories = entry["categories"]
     counted = [
         (value, count)
@@ -58,6 +67,15 @@ def _place(value: float, edges: list[float], quartiles_apart: float) -> str:
     """Return a quantile, or the bin that holds it, where that is wider than the quartiles are apart: a number would be of the bin, not of data."""
     low, high = next((pair for pair in pairwise(edges) if pair[0] <= value <= pair[1]), (value, value))
     return f"in {number(low, 3)} to {number(high, 3)}" if high - low > quartiles_apart else number(value, 3)
+
+
+def _whole_number(value: float, edges: list[float]) -> int | None:
+    """Return the whole number that is a quantile of whole numbers: the nearest one where noise put it in a bin without any; None where its bin has several."""
+    for position, (low, high) in enumerate(pairwise(edges)):
+        if low <= value <= high:
+            first, last = math.ceil(low), math.floor(high) if position == len(edges) - 2 else math.ceil(high) - 1
+            return None if first < last else first if first == last else round(value)
+    return None
 
 
 def cells(model: Mapping[str, Any]) -> Iterator[tuple[str, str, int | None]]:

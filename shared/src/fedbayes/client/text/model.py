@@ -10,7 +10,7 @@ from ..view import view_of_result
 from . import description
 from .counts import cells_of, read_counts
 from .cox import coefficient_rows
-from .formats import number, plain_items
+from .formats import counted, number, plain_items
 
 PREVIEW, LEADING = 6, 3
 """Records of a table; its columns that are shown before some of the others."""
@@ -62,7 +62,8 @@ def ensemble(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
     networks = networks_of(model)
     rows: list[tuple[str, ...]] = [("members", str(len(model["members"])))]
     return rows + [
-        (name, f"{len(network['nodes'])} nodes, {len(network['edges'])} edges") for name, network in networks.items()
+        (name, f"{counted(len(network['nodes']), 'node')}, {counted(len(network['edges']), 'edge')}")
+        for name, network in networks.items()
     ]
 
 

@@ -9,7 +9,7 @@ from ..figures.style import to_svg
 from ..figures.tables import column_panels
 from ..pages import html
 from ..text.description import HEADING, cells, rows
-from ..text.formats import number, title
+from ..text.formats import counted, number, title
 
 MOST_FIGURES = 24  # of a page
 
@@ -17,7 +17,7 @@ MOST_FIGURES = 24  # of a page
 def pieces(model: Mapping[str, Any]) -> list[str]:
     """Return one row a column, the distributions, and all cells behind a fold."""
     columns = dict(list(model["columns"].items())[:MOST_FIGURES])
-    description = f"Counts of {len(columns)} columns; what is hidden has no bar."
+    description = f"Counts of {counted(len(columns), 'column')}: lengths of bars, of numbers their areas. What is hidden has no bar."
     return [
         html.table("", tuple(title(name) for name in HEADING), rows(model), (1, 2, 3)),
         html.panels(

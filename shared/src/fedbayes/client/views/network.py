@@ -15,7 +15,8 @@ from ..pages import html
 from ..text.formats import counted, number
 
 MOST_ROWS = 200  # of a node's table
-FIELDS = ("name", "organization", "weight", "score", "rows")
+NAMES = ("name", "organization")
+FIELDS = (*NAMES, "weight", "score", "rows")
 
 
 def pieces(model: Mapping[str, Any], label: str | None = None) -> list[str]:
@@ -64,7 +65,8 @@ def ensemble_pieces(model: Mapping[str, Any]) -> list[str]:
     networks = networks_of(model)
     content = [html.paragraph(f"Ensemble of {len(entries)} members.")]
     if fields and rows:
-        content.append(html.table("Members", [name.capitalize() for name in fields], rows))
+        numeric = [position for position, name in enumerate(fields) if name not in NAMES]
+        content.append(html.table("Members", [name.capitalize() for name in fields], rows, numeric))
     if not networks:
         content.append(html.paragraph("The members' networks stay at their stations."))
     for name, network in networks.items():
