@@ -1,4 +1,4 @@
-"""Wrong commands of about 350 kinds, on the files of `test_wrong_commands`, with what is to be answered."""
+"""Wrong commands of about 380 kinds, on the files of `test_wrong_commands`, with what is to be answered."""
 
 PARTY = ("--party", "a=a.csv", "--party", "b=b.csv", "--party", "c=c.csv")
 FIT = ("run", "dp_naive_bayes", "fit", *PARTY)
@@ -217,6 +217,19 @@ WRONG = [
     ([*STUDY, "--arg", "delta=1"], "less than 1"),
     ([*STUDY, "--arg", "bins=0"], "bins must be a whole number"),
     ([*STUDY, "--arg", "fetaures=x"], "did you mean 'features'"),
+    ([*STUDY, "--arg", 'columns=["x"]'], "no argument 'columns' (did you mean 'features'?)"),
+    ([*NETWORK, 'features=["x", "y"]'], "no argument 'features' (did you mean 'columns'?)"),
+    (
+        ["plan", "bayesian_ensemble", "fit", "--arg", 'columns=["x"]'],
+        "no argument 'columns' (did you mean 'features'?)",
+    ),
+    ([*COX, "--arg", 'columns=["x"]'], "no argument 'columns' (did you mean 'features'?)"),
+    (["plan", "dp_naive_bayes", "fit", "--arg", "target=y"], "no argument 'target' (did you mean 'label'?)"),
+    (["plan", "dp_naive_bayes", "fit", "--arg", "LABEL=y"], "no argument 'LABEL' (did you mean 'label'?)"),
+    ([*STUDY, "--arg", 'features=["X"]'], "'X' is not in the domain (did you mean 'x'?)"),
+    ([*STUDY, "--arg", 'bins={"X": 5}'], "bins names 'X', which is no numeric feature (did you mean 'x'?)"),
+    ([*NETWORK, 'columns=["x", "y"]', "--arg", "label=Y"], "'Y' is not among the columns (did you mean 'y'?)"),
+    ([*TOY, "--arg", "column=x", "--arg", 'organizations=["A", "b"]', *OUT], "(did you mean 'a'?); it has: 1 (a)"),
     (["plan", "dp_naive_bayes", "fit", "--arg", "label=y", "--arg", "epsilon=1,5"], "epsilon must be a number"),
     (["plan", "dp_naive_bayes", "fit", "--arg", "label=y", "--arg", "epsilon=0"], "at least 1e-09"),
     (["plan", "dp_naive_bayes", "fit", "--arg", "label=y", "--arg", "epsilon=true"], "epsilon must be a number"),

@@ -20,6 +20,18 @@ def test_every_way_of_writing_one_is_one(value):
     assert canonical_text(value) == "1"
 
 
+@pytest.mark.parametrize("value", [np.inf, "inf", "Infinity", "+INF", " infinity "])
+def test_every_way_of_writing_infinity_is_one(value):
+    """A column of numbers with ``infinity`` in it has the state ``inf``; read again as text it must have the same."""
+    assert canonical_text(value) == "inf"
+    assert canonical_text(f"-{str(value).strip().lstrip('+')}") == canonical_text(-np.inf) == "-inf"
+    assert Column("c", categories=("1", "inf")).encode(np.array(["1", value], dtype=object), "refuse").tolist() == [
+        0,
+        1,
+    ]
+    assert canonical_text("infirm") == "infirm"
+
+
 DAY, NOON = "2020-01-31", "2020-01-31 12:30:00"
 
 

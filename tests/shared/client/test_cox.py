@@ -96,6 +96,14 @@ def test_the_terminal_shows_table_and_tests(fitter):
     assert "Concordance: 0.6 (standard deviation over folds 0.05)" in printed({"metrics": METRICS, "concordance": 0.6})
 
 
+def test_the_concordance_of_whole_records_says_of_which_pairs(fitter):
+    """It is of pairs of one station at united times, and so above that which `evaluate` gives of the same records."""
+    model = model_of(fitter, concordance=0.8081344, split="horizontal")
+    assert "Concordance of pairs of one station, on the grid of times: 0.808\n" in printed({"model": model})
+    assert "Concordance of pairs of one station, on the grid of times</td><td>0.808<" in render({"model": model}, "Cox")
+    assert "Concordance: 0.808\n" in printed({"model": {**model, "split": "vertical"}})
+
+
 def test_the_report_shows_the_check_and_the_folds(fitter):
     page = render(
         {"model": model_of(fitter, proportional_hazards=CHECK), "metrics": METRICS, "concordance": 0.6}, "Cox"

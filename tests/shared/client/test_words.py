@@ -120,6 +120,12 @@ def test_an_answer_is_printed_once(command, tmp_path):
     assert out.count("0.02") == 1
     assert "chance reaches" in out
     assert pd.read_csv(tmp_path / "g.csv")["null_level"].tolist() == [0.01, 0.02]
+    (axes,) = Result(model={"label": "t", **gain}).plot().axes
+    assert [line.get_segments()[0][0][0] for line in axes.collections] == [
+        0.02,
+        0.01,
+    ]  # beside their bars, the largest first
+    assert "chance" in axes.get_xlabel()
     (tmp_path / "c.json").write_text(
         json.dumps({"model": {"count": 124, "records": 1426}, "count": 124, "records": 1426})
     )

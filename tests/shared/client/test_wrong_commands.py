@@ -1,4 +1,4 @@
-"""Wrong commands of about 350 kinds: each is answered in one line with the remedy, without a traceback, exit 2, and nothing is written."""
+"""Wrong commands of about 380 kinds: each is answered in one line with the remedy, without a traceback, exit 2, and nothing is written."""
 
 import json
 

@@ -36,7 +36,10 @@ from .messages import Noise
 MOST_ROWS = 1 << 22  # of a station, four million: what a slot of a ciphertext has room for
 FAR_DEVIATIONS = 12.0  # of the noise: no accident
 SURE_DEVIATIONS = 6.0  # of the noise
-DROWNED = "the noise is larger than the mean count of a class: the model says little; raise epsilon, or take fewer features or bins"
+DROWNED = (
+    "the noise is larger than the mean count of a class: the model says little; raise epsilon, or take fewer features or bins; "
+    "if the stations hold rows enough for this epsilon, see whether they write the label as its categories in the domain"
+)
 
 
 def families(noise: Noise, features: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from fedbayes.bayes.encoding import nearest
 from fedbayes.bayes.graph import Edges, parents_of_edges
 from fedbayes.bayes.scores import SCORES
 from fedbayes.bayes.structure import SearchSpace, predecessors
@@ -205,7 +206,8 @@ class Fit(Split):
         if self.validation != "none" and self.label is None:
             raise ArgumentError("validation needs a label: the column that is predicted")
         if self.label is not None and self.label not in self.columns:
-            raise ArgumentError(f"label {self.label!r} is not among the columns; add it to columns")
+            near = nearest(self.label, self.columns)
+            raise ArgumentError(f"label {self.label!r} is not among the columns{near}; add it to columns")
 
     @property
     def rules(self) -> Any:

@@ -7,6 +7,7 @@ reaches stations as ``1``, ``1.0``, ``"1"``, ``"1.0"``, ``True`` or ``" TRUE"``,
 - other numbers become the shortest text that reads back as the same float: ``"0.50"`` -> ``"0.5"``;
 - truth values become ``"true"`` and ``"false"`` in whatever case they are written; where the domain knows
   ``1`` and ``0`` but no truth values (or the reverse), they stand for one another;
+- ``inf``, ``Infinity`` and the like are ``"inf"`` and ``"-inf"`` in whatever case they are written;
 - dates, and times at midnight, are the date (``2020-01-31``), other times are ``2020-01-31 12:30:00``;
 - other text is stripped of surrounding blanks and otherwise kept, with its case; letters are composed (`composed`);
 - ``None``, NaN, NaT, NA and empty text are missing.
@@ -35,6 +36,8 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _UNBOUNDED = re.compile(r"[+-]?(inf|infinity|nan)", re.IGNORECASE)
 _MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[ T]00:00:00")
 _LONGEST_NUMBER = 40  # characters; longer texts are no number
+_IN_ANY_CASE = {"true": "true", "false": "false", "-inf": "-inf", "-infinity": "-inf"}
+_IN_ANY_CASE |= dict.fromkeys(("inf", "+inf", "infinity", "+infinity"), "inf")
 _ALIASES = (("true", "1"), ("false", "0"), ("1", "true"), ("0", "false"))
 """Canonical texts, and what stands for them where it is no category itself."""
 BLOCK = 2**14
@@ -49,7 +52,8 @@ def nearest(unknown: str, candidates: Sequence[str]) -> str:
     """Return the question whether the known name nearest to an unknown one was meant, to put behind it; empty where none is near."""
     import difflib
 
-    near = difflib.get_close_matches(unknown[:60], candidates, n=3)
+    alike = [name for name in candidates if name.casefold() == unknown.casefold()]
+    near = alike or difflib.get_close_matches(unknown[:60], candidates, n=3)
     whole = [name for name in near if name.startswith(unknown)]  # ``tie``: ties rather than time
     return f" (did you mean '{[*whole, *near][0]}'?)" if near else ""
 
@@ -98,8 +102,8 @@ def canonical_text(value: object) -> str | None:
     text = composed(str(value)).strip()
     if text.endswith("00:00:00") and _MIDNIGHT.fullmatch(text):
         return text[:10]
-    if text.casefold() in ("true", "false"):
-        return text.casefold()
+    if text.casefold() in _IN_ANY_CASE:
+        return _IN_ANY_CASE[text.casefold()]
     if len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text):
         return _float_text(float(text)) if re.search(r"[.eE]", text) else str(int(text))
     return text or None

@@ -168,11 +168,17 @@ def gains(result: Mapping[str, Any]) -> dict[str, float]:
     return {str(name): float(value or 0.0) for name, value in dict(bits).items()}
 
 
+def null_levels(result: Mapping[str, Any]) -> Mapping[str, float | None] | None:
+    """Return the information that chance reaches once in twenty, by column; None where it is not told."""
+    null: Any = result.get("null_level") or (result.get("model") or {}).get("null_level")
+    return null if isinstance(null, Mapping) else None
+
+
 def gain(result: Mapping[str, Any]) -> pd.DataFrame:
     """Return column, information and, where it is told, the level that chance reaches."""
     table = named(gains(result), "column", "information_gain")
-    null: Any = result.get("null_level") or (result.get("model") or {}).get("null_level")
-    if isinstance(null, Mapping):
+    null = null_levels(result)
+    if null is not None:
         table["null_level"] = [null.get(name) for name in table.index]
     return table
 

@@ -243,6 +243,17 @@ class Arguments:
         return warnings
 
 
+SIMILAR = (
+    ("columns", "features"),
+    ("features", "columns"),
+    ("target", "label"),
+    ("outcome", "label"),
+    ("duration", "time"),
+    ("status", "event"),
+)
+"""Names that other functions and packages have, and ours for the same."""
+
+
 def arguments_of(function: Callable[..., Any]) -> type[Arguments]:
     """Return the class of arguments of ``function(federation, asked)``.
 
@@ -268,9 +279,9 @@ def _check_names(function: str, declared: Sequence[Argument], given: Mapping[str
                 f"{function} has no argument '{name}': it is now called '{former[name]}'; give {former[name]}"
             )
         if name not in names:
-            raise ArgumentError(
-                f"{function} has no argument '{name[:60]}'{nearest(name, names)}; it takes: {', '.join(names)}"
-            )
+            meant = next((other for one, other in SIMILAR if one == name and other in names), None)
+            near = f" (did you mean '{meant}'?)" if meant else nearest(name, names)
+            raise ArgumentError(f"{function} has no argument '{name[:60]}'{near}; it takes: {', '.join(names)}")
     missing = next((one.name for one in declared if one.required and one.name not in given), None)
     if missing is not None:
         raise ArgumentError(f"{function} needs the argument '{missing}'")

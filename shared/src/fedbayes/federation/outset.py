@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ..bayes.encoding import composed
+from ..bayes.encoding import composed, nearest
 from ..dp.shares import HONEST_FRACTION
 from .errors import ArgumentError
 from .opening import Preflight
@@ -75,8 +75,9 @@ class Outset:
         ]
         if len(matches) != 1:
             listed = ", ".join(f"{key} ({name})" for key, name in sorted(self.names.items()))
+            near = nearest(str(entry), list(self.names.values()))
             raise ArgumentError(
-                f"{argument} holds an entry that is no organization of this collaboration; it has: {listed}"[:600]
+                f"{argument} holds an entry that is no organization of this collaboration{near}; it has: {listed}"[:600]
             )
         return matches[0]
 

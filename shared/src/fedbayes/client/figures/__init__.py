@@ -9,7 +9,7 @@
 from .cox import forest, survival_calibration, survival_curves, survival_panels
 from .naive_bayes import class_distributions, informative_features
 from .network import bayesian_network, bayesian_networks
-from .scores import calibration, confusion_matrix, named_bars, roc, score_bars, steps
+from .scores import calibration, confusion_matrix, gain_bars, named_bars, roc, score_bars, steps
 from .tables import column_bars, counts_heatmap, round_costs
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "confusion_matrix",
     "counts_heatmap",
     "forest",
+    "gain_bars",
     "informative_features",
     "named_bars",
     "roc",

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from .. import figures
-from ..answer_tables import gains
+from ..answer_tables import gains, null_levels
 from ..kinds import ConversionError
 from ..networks import networks_of
 from ..text.counts import read_counts
@@ -73,7 +73,7 @@ def description(result: Mapping[str, Any], **_: Any) -> Any:
 
 def gain(result: Mapping[str, Any], **_: Any) -> Any:
     """Return the information of every column."""
-    return figures.named_bars(gains(result), "information gain (bits)")
+    return figures.gain_bars(gains(result), null_levels(result))
 
 
 def counts(result: Mapping[str, Any], **_: Any) -> Any:

@@ -117,14 +117,26 @@ def steps(values: Sequence[float], label: str) -> Any:
     return figure
 
 
-def named_bars(values: Mapping[str, float], label: str, most: int = 30) -> Any:
-    """Return bars of named values, the largest first."""
+def gain_bars(gains: Mapping[str, float], null: Mapping[str, float | None] | None) -> Any:
+    """Return bars of information gains; a line stands where chance comes once in twenty, where that is told."""
+    marks = {name: level for name, level in (null or {}).items() if level is not None}
+    label = "information gain (bits)" + "; a line: chance reaches it 1 time in 20" * bool(marks)
+    return named_bars(gains, label, marks)
+
+
+def named_bars(
+    values: Mapping[str, float], label: str, marks: Mapping[str, float] | None = None, most: int = 30
+) -> Any:
+    """Return bars of named values, the largest first; `marks` are values that a line stands at."""
     ranked = sorted(values.items(), key=lambda item: -item[1])[:most]
     figure = new_figure(4.8, 0.9 + 0.28 * max(len(ranked), 1))
     axes = figure.add_subplot()
     axes.barh(
         [wrapped_name(name, 26) for name, _ in ranked], [value for _, value in ranked], color=COLORS[0], height=0.7
     )
+    for place, (name, _) in enumerate(ranked):
+        if marks and name in marks:
+            axes.vlines(marks[name], place - 0.45, place + 0.45, color=INK, linewidth=1.5)
     axes.invert_yaxis()
     clean(axes, "x", label)
     return figure

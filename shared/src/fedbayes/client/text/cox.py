@@ -83,10 +83,18 @@ def facts_of(model: Mapping[str, Any]) -> list[tuple[str, str]]:
         "log_likelihood",
         "null_log_likelihood",
     )
-    facts = [(title(name), number(model[name], 3 if name == "concordance" else 7)) for name in names if model.get(name)]
+    facts = [fact_of(model, name) for name in names if model.get(name)]
     aic, compared = aic_of(model), references_of(model)
     facts += [("Compared with", compared)] if compared else []
     return [*facts, *([("Partial AIC", f"{aic:.2f}")] if aic is not None else []), *hypothesis_tests(model)]
+
+
+def fact_of(model: Mapping[str, Any], name: str) -> tuple[str, str]:
+    """Return a plain field of a fit as (name, text); the concordance of whole records is over pairs of one station, at the united times."""
+    if name != "concordance":
+        return title(name), number(model[name], 7)
+    of = " of pairs of one station, on the grid of times" if model.get("split") == "horizontal" else ""
+    return title(name) + of, number(model[name], 3)
 
 
 def references_of(model: Mapping[str, Any]) -> str:

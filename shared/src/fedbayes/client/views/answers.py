@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..answer_tables import hazards, predictions, sample
-from ..figures import named_bars, survival_curves
+from ..figures import gain_bars, named_bars, survival_curves
 from ..figures.style import to_svg
 from ..pages import html
 from ..survival import baselines_of
@@ -92,7 +92,7 @@ def gain_pieces(model: Mapping[str, Any]) -> list[str]:
     values = ", ".join(f"{name} {value:.3g}" for name, value in ranked)
     about = f"Information about '{model.get('label')}' in bits"
     return [
-        html.picture(to_svg(named_bars(gain, "information gain (bits)")), f"{about}: {values}.", f"{about}."),
+        html.picture(to_svg(gain_bars(gain, model.get("null_level"))), f"{about}: {values}.", f"{about}."),
         html.table(
             about,
             ("Column", "Bits", "Chance reaches (1 in 20)"),

@@ -9,8 +9,8 @@ from ..figures import forest, survival_curves
 from ..figures.style import to_svg
 from ..pages import html
 from ..survival import baselines_of
-from ..text.cox import aic_of, coefficient_rows, hypothesis_tests, ratio, references_of
-from ..text.formats import is_plain, number, p_value, title
+from ..text.cox import aic_of, coefficient_rows, fact_of, hypothesis_tests, ratio, references_of
+from ..text.formats import is_plain, number, p_value
 
 HEADERS = ("Feature", "Coefficient", "Standard error", "Hazard ratio", "95 % interval", "z", "p")
 NOT_FACTS = ("format", "kind", "offset")
@@ -67,8 +67,8 @@ def _tests(model: Mapping[str, Any]) -> list[str]:
 
 
 def _facts(model: Mapping[str, Any]) -> list[str]:
-    plain = {name: value for name, value in model.items() if is_plain(value) and value is not None}
-    facts = [(title(name), number(value, 6)) for name, value in plain.items() if name not in NOT_FACTS]
+    plain = [name for name, value in model.items() if is_plain(value) and value is not None]
+    facts = [fact_of(model, name) for name in plain if name not in NOT_FACTS]
     aic = aic_of(model)
     facts += [("Partial AIC", f"{aic:.2f}")] if aic is not None else []
     return [html.table("", ("Name", "Value"), facts)] if facts else []

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes.bin_edges import MAXIMUM_BINS
 from fedbayes.bayes.counting import DEFAULT_BINS, Bins, feature_table, table_feature, table_width
+from fedbayes.bayes.encoding import nearest
 from fedbayes.bayes.features import Feature
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
@@ -47,7 +48,9 @@ def rule_of_each(numeric: Sequence[str], bins: Any, argument: str, which: str) -
         return dict.fromkeys(numeric, check_bin_rules(argument, bins))
     unknown = [name for name in bins if name not in numeric]
     if unknown:
-        raise ArgumentError(f"{argument} names '{str(unknown[0])[:100]}', which is no {which}; leave it out")
+        raise ArgumentError(
+            f"{argument} names '{str(unknown[0])[:100]}', which is no {which}{nearest(str(unknown[0]), numeric)}; leave it out"
+        )
     return {name: bins.get(name, DEFAULT_BINS) for name in numeric}
 
 
