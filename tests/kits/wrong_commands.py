@@ -452,7 +452,7 @@ WRONG = [
     (["plan", "verticox", "baseline", "--model", "rows.json"], "model.baseline, which `fedbayes show` prints"),
     # predictions are CSV
     *(([*PREDICT, f"p.{ending}"], "must end in one of: .csv") for ending in ("xlsx", "json", "parquet")),
-    (["predict", "cox.json", "a.csv", "--id-column", "X"], "it has: x, y"),
+    (["predict", "cox.json", "a.csv", "--id-column", "X"], "no column 'X' (did you mean 'x'?); it has: x, y"),
     (["predict", "cox.json", "a.csv", "--times", "12,"], "--times must be numbers"),
     (["predict", "cox.json", "a.csv", "--times", "[12, 24]"], "--times must be numbers"),
     (["predict", "cox.json", "a.csv", "--label", "x"], "this model has none: leave it out"),

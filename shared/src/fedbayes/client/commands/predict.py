@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...bayes.encoding import composed, identifier_text
+from ...bayes.encoding import composed, identifier_text, nearest
 from ...bayes.written import printable
 from ..coverage import Gap, about_absent, domain_of, gaps
 from ..csv_text import csv_of
@@ -54,7 +54,9 @@ def execute(
     predictions = predict_table(model, frame, label, moments)
     if id_column is not None and names not in frame.columns:
         raise UsageProblem(
-            f"--id-column: the table has no column '{id_column[:60]}'; it has: {', '.join(frame.columns)}"[:400]
+            f"--id-column: the table has no column '{id_column[:60]}'{nearest(id_column, list(frame.columns))}; it has: {', '.join(frame.columns)}"[
+                :400
+            ]
         )
     if names in frame.columns:
         predictions.insert(0, str(names), [identifier_text(value) for value in frame[names]], allow_duplicates=True)
