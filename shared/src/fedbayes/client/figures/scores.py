@@ -134,9 +134,9 @@ def named_bars(
     axes.barh(
         [wrapped_name(name, 26) for name, _ in ranked], [value for _, value in ranked], color=COLORS[0], height=0.7
     )
-    for place, (name, _) in enumerate(ranked):
+    for bar, (name, _) in enumerate(ranked):
         if marks and name in marks:
-            axes.vlines(marks[name], place - 0.45, place + 0.45, color=INK, linewidth=1.5)
+            axes.vlines(marks[name], bar - 0.45, bar + 0.45, color=INK, linewidth=1.5)
     axes.invert_yaxis()
     clean(axes, "x", label)
     return figure
