@@ -193,6 +193,7 @@ ELSEWHERE = {
     ("README.md", ""): "make demo and make test: .ci/run",
     ("README.md", "Quick start: real vantage6 nodes"): "a server: tests/network",
     ("docs/node-administrators.md", "What is in an image"): "an image: tests/network/test_images.py",
+    ("docs/node-administrators.md", "The record of readings"): "tests/shared/client/test_check.py",
     ("docs/node-administrators.md", "Check the configuration"): "tests/shared/client/test_node_check.py",
     ("docs/differential.md", ""): "make differential: .ci/run",
     ("docs/sources.md", "OMOP"): "tests/shared/federation/test_databases.py",

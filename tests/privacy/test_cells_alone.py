@@ -72,8 +72,8 @@ def columnar(folder: Path, cells: Sequence[Any], domain: dict[str, Any]) -> Any:
 def database(folder: Path, cells: Sequence[Any], domain: dict[str, Any]) -> Any:
     path = folder / f"{len(list(folder.iterdir()))}.db"
     with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE t (x)")
-        connection.executemany("INSERT INTO t VALUES (?)", [(cell,) for cell in cells])
+        connection.execute("CREATE TABLE t (place, x)")  # rows come in the order of all that they hold
+        connection.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(cells)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEFAULT_DATABASE_URI", str(path))
         return settled(Database("default", "t", None).frame(["x"]), Reading({"x": domain}))["x"]

@@ -114,7 +114,7 @@ def test_each_record_a_cluster_is_robust(cohort: pd.DataFrame) -> None:
 def test_a_model_with_clusters_is_judged_but_not_in_folds(cohort: pd.DataFrame) -> None:
     model = ask(cohort, cluster="family")["model"]
     assert 0.5 < ask(cohort, function="evaluate", model=model)["metrics"]["concordance"] < 1.0
-    with pytest.raises(ArgumentError, match="a model with cluster is neither cross-validated"):
+    with pytest.raises(ArgumentError, match="a model with cluster is not cross-validated"):
         ask(cohort, function="evaluate", model=model, folds=3)
 
 

@@ -163,7 +163,7 @@ def test_unknown_algorithm_and_function(command, parties):
     assert_refused(command("run", "nothing", "fit", *parties, "--out", "r.json"), 2, "fedbayes algorithms")
     for name in ("nothing", "partial_sum"):
         answer = command("run", "client_toy", name, *parties, "--out", "r.json")
-        assert_refused(answer, 2, f"'{name}'", "broken, echo, disclosure_settings, fit, preflight, slow")
+        assert_refused(answer, 2, f"'{name}'", "broken, disclosure_settings, echo, fit, preflight, slow")
 
 
 @pytest.mark.parametrize("place", ["missing/r.json", "."])

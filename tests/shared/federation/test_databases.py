@@ -382,6 +382,33 @@ def test_people_of_a_keyed_table_are_linked_as_they_are(tmp_path):
     assert counts == [int(((table["sex"] == sex) & (table["same"] == sex)).sum()) for sex in "fm"]
 
 
+@pytest.mark.parametrize(
+    ("method", "function", "asked"),
+    [
+        (
+            "scalar_product",
+            "count",
+            {"conditions": [{"column": name, "op": "==", "value": "f"} for name in ("sex", "same")]},
+        ),
+        ("verticox", "fit", {"time": "days", "event": "died", "features": ["sex"]}),
+    ],
+)
+def test_rows_of_a_database_are_not_aligned(method, function, asked, tmp_path):
+    """By their place in the table they would be put together with other people."""
+    table = people()
+    outcome = table[["same"]].assign(days=np.arange(80) + 1, died=1)
+    parties = {
+        "a": keyed(tmp_path / "keyed.sqlite", table),
+        "b": outcome,
+        "c": table[["same"]].set_axis(["other"], axis=1),
+    }
+    with (
+        EmbeddedFederation(parties, helpers=["h"], policies={"a": {"cohort": "study"}}) as federation,
+        pytest.raises(DataProblem, match="rows_aligned: rows of a database have no order; name the id_column"),
+    ):
+        federation.run(method, function, {**asked, "rows_aligned": True})
+
+
 HOSTILE = ("*", "1", "rowid", "count(*)", 'sex" FROM other --', "sex; DROP TABLE study", ":x", "sex OR 1=1", "%s")
 
 

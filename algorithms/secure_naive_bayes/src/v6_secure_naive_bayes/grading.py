@@ -120,7 +120,7 @@ def _ordered(station: Station, plan: Plan) -> tuple[Any, str]:
     The topic holds a digest of all identifiers, which is bound into the seals and never sent: letters between stations with other records do not open.
     """
     if not plan.id_column:
-        station.check_all_rows()
+        station.check_aligned()
         return slice(None), TOPIC
     texts = matched_texts(station.identifiers(plan.id_column), plan.id_column, station.organization, False)
     order = sorted(range(len(texts)), key=texts.__getitem__)

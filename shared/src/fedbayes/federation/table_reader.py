@@ -148,6 +148,12 @@ class TableReader(Member):
                 "a subset, or the platform's preprocessing, would tell which records are left out where records are linked; leave it out of the task"
             )
 
+    def check_aligned(self) -> None:
+        """As `check_all_rows`, where records are matched by their place in the table; raise `DataProblem` where it has none."""
+        if not self._source.has_order:
+            raise DataProblem("rows_aligned: rows of a database have no order; name the id_column to match them")
+        self.check_all_rows()
+
     def arrays(self, columns: list[str], domain: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         """Return `columns` of the station's table by name, each of shape (rows,), as in `data`.
 

@@ -199,7 +199,7 @@ def rows_in_order(station: Station, question: Question, rows: int, order: list[P
         When fewer records are common than this node demands.
     """
     if question.id_column is None:
-        station.check_all_rows()
+        station.check_aligned()
         station.history.note_linked(np.arange(own_rows), own_rows)
         return np.arange(own_rows)
     workspace = Workspace(station, question.matching)

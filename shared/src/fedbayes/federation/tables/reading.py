@@ -69,9 +69,7 @@ class Source:
         self._alone = alone
         self._cohort, self._folder = cohort, folder
         self._declared = (separator, decimal)
-        self._mock = mock_data
-        self._schema = schema
-        self._dictionary = dictionary
+        self._mock, self._schema, self._dictionary = mock_data, schema, dictionary
         self._frames: dict[str, Any] = {}
         self.named = 0
 
@@ -81,6 +79,11 @@ class Source:
         if self._mock is not None:
             return len(self._mock) > 0 and len(self._mock[0].columns) > 0
         return node_databases.requested_label() is not None
+
+    @property
+    def has_order(self) -> bool:
+        """Whether rows have an order of their own: in a file, not in an SQL database."""
+        return self._database is None
 
     @cached_property
     def names(self) -> list[str]:

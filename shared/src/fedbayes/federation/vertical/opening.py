@@ -138,7 +138,7 @@ class Encoder:
         """
         column = self.setup.id_column
         if not column:
-            self._station.check_all_rows()
+            self._station.check_aligned()
             return [str(row) for row in range(self.rows)]
         return matched_texts(self._station.identifiers(column), column, self.own, self.setup.private)
 
