@@ -158,9 +158,8 @@ def search(options: Fit, oracle: TableOracle) -> Structure:
         order = information_order(cache, space)
     elif isinstance(options.order, tuple):
         order = options.order
-    ceiling = (
-        scores.ceiling_by_name(options.score) if options.epsilon is None else None
-    )  # noisy tables contradict one another
+    # Noisy tables contradict one another, so none of them bounds what another may score.
+    ceiling = scores.ceiling_by_name(options.score) if options.epsilon is None else None
     return k2(cache, space, order, score, ceiling)
 
 

@@ -81,13 +81,7 @@ class Database:
 
         with self._connected() as (connection, quote, text):
             chosen = "*" if columns is None else ", ".join(quote(name) for name in columns)
-            every = self._names(connection, text)
-            cast = (
-                "{}" if connection.dialect.name == "sqlite" else "CAST({} AS TEXT)"
-            )  # JSON has no order in PostgreSQL
-            order = f" ORDER BY {', '.join(cast.format(quote(name)) for name in every)}" * (
-                len(set(every)) == len(every)
-            )
+            order = _order(connection.dialect.name, list(map(quote, self._names(connection, text))))
             cursor = connection.execution_options(stream_results=True).execute(
                 text(f"SELECT {chosen} FROM {self._relation}{order}")
             )
@@ -147,6 +141,13 @@ class _Connection:
         self._engine.dispose()
         if isinstance(error, Exception):
             raise DataProblem(_UNREADABLE) from None
+
+
+def _order(dialect: str, quoted: Sequence[str]) -> str:
+    """Return the clause that orders rows by all of their columns, as texts in PostgreSQL, where JSON has no order; none where two have one name."""
+    if len(set(quoted)) < len(quoted):
+        return ""
+    return " ORDER BY " + ", ".join(name if dialect == "sqlite" else f"CAST({name} AS TEXT)" for name in quoted)
 
 
 def _as_text(sqlalchemy: Any) -> Any:
