@@ -327,7 +327,7 @@ def empty(value: Any, place: str = "") -> Iterator[str]:
 class WellFormed(HTMLParser):
     """Notes elements that are closed in another order than they were opened."""
 
-    VOID = ("meta", "img", "br", "hr", "input", "link")
+    VOID = ("meta", "img", "br", "hr", "input", "link", "wbr")
 
     def __init__(self) -> None:
         super().__init__()
