@@ -26,7 +26,14 @@ IDS = [f"p{row:03d}" for row in range(ROWS)]
 TABLES = {
     "a": pd.DataFrame({"id": IDS, "income": INCOME, "age": 20 + np.arange(ROWS) % 50}),
     "b": pd.DataFrame({"id": IDS, "z": RANDOM.integers(0, 2, ROWS)}),
-    "c": pd.DataFrame({"id": IDS, "w": RANDOM.integers(0, 2, ROWS)}),
+    "c": pd.DataFrame(
+        {
+            "id": IDS,
+            "w": RANDOM.integers(0, 2, ROWS),
+            "died": RANDOM.integers(0, 2, ROWS),
+            "days": RANDOM.permutation(ROWS) + 1.0,
+        }
+    ),
 }
 
 
@@ -115,8 +122,46 @@ def test_what_is_asked_again_counts_once_and_what_was_answered_is_answered(feder
         assert is_answered(running, int(ORDERED[START + 20]))
 
 
+FIT = {"time": "days", "event": "died", "features": ["age", "z"], "id_column": "id"}
+LINKED = {"id_column": "id"}
+AGAIN = {
+    "cox": ("verticox", "fit", FIT),
+    "bfgs": ("verticox", "fit", {**FIT, "solver": "bfgs"}),
+    "admm": ("verticox", "fit", {**FIT, "solver": "admm"}),
+    "count": ("scalar_product", "count", {**LINKED, "conditions": [{"column": "z", "op": "==", "value": 1}]}),
+    "table": ("scalar_product", "contingency", {**LINKED, "columns": ["z", "w"]}),
+    "network": ("vertibayes", "fit", {**LINKED, "columns": ["z", "w", "income"], "bins": {"income": 3}}),
+    "ensemble": ("bayesian_ensemble", "fit", {**LINKED, "label": "z", "features": ["w", "age"]}),
+}
+
+
+@pytest.mark.parametrize("case", AGAIN)
+def test_every_exact_question_is_answered_again(federation, case):
+    """Numbers that a fit finds differ in the last digits from one time to the next, and are no question of the researcher's."""
+    algorithm, function, arguments = AGAIN[case]
+    with federation() as running:
+        running.run(algorithm, function, arguments, "a")
+    with federation(maximum_refusals=0) as running:
+        running.run(algorithm, function, arguments, "a")
+
+
+def test_a_cox_model_is_judged_again(federation):
+    with federation() as running:
+        judged = {"model": running.run("verticox", "fit", FIT, "a"), "id_column": "id", "reveal": "aggregates"}
+        running.run("verticox", "evaluate", judged, "a")
+    with federation(maximum_refusals=0) as running:
+        running.run("verticox", "evaluate", judged, "a")
+
+
+@pytest.mark.parametrize("case", ["cox", "table"])
+def test_control_no_other_question_is_answered(federation, case):
+    algorithm, function, arguments = AGAIN[case]
+    with federation(maximum_refusals=0) as running, pytest.raises(BudgetError, match="maximum_refusals"):
+        running.run(algorithm, function, arguments, "a")
+
+
 def test_a_question_is_what_is_asked_and_not_of_which_columns():
-    names = ("age", "sex", "41")
+    names = ("age", "sex", "41").__contains__
     one = Setup(3, [1, 2], "id", False, {"age": {"bounds": [0, 100]}}, {"age": [41.0, 60.0]}, True)
     other = dataclasses.replace(one, bins={"age": [40.0, 60.0]})
     assert refusals.words_of(one, names) == refusals.words_of(dataclasses.replace(one), names)

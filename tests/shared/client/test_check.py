@@ -97,8 +97,8 @@ def test_refusals_are_counted_by_column_and_forgotten(command, tmp_path):
     assert command("node", "refusals", ".")[:2] == (0, "no question was refused because of values\n")
     record = refusals.Refusals(tmp_path, 1, "table")
     for question in ("first", "second"):
-        assert record.note(refusals.REFUSED, ["age", "income"], question, 5)
-    assert record.note(refusals.ANSWERED, ["age", "sex"], "third", 5)
+        assert record.refuse(["age", "income"], question, 5)
+    record.answer(["age", "sex"], ["third"])
     assert "income" in command("node", "refusals", ".")[1]
     both = json.loads(command("node", "refusals", ".", "--json")[1])
     assert both == [{"column": "age", "refused": 2}, {"column": "income", "refused": 2}]

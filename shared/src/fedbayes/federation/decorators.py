@@ -122,6 +122,7 @@ def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mo
     if recorded is not None:
         return dict(recorded)
     station: Station | None = None
+    ends = request.last or function.__name__ == "partial_close"
     try:
         station = Station(visit.run, visit.origin, memory, request, mock_data)
         station.bind(visit.question_digest)
@@ -131,6 +132,8 @@ def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mo
             reply = function(station, asked)
         station.gate.check(reply)
         refusing.answered(station)
+        if ends:
+            refusing.over(station)
         content = {"reply": encode(reply, raw=True), "spent": station.spent, "token": arrival.token_of(station)}
     except Exception as failure:
         told = refusing.counted(station, failure)
@@ -140,7 +143,7 @@ def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mo
     sealed = memory.record(
         visit.question_digest, request.reply_key, _seal(visit, content), also=request.signature.hex()
     )
-    if request.last or function.__name__ == "partial_close":
+    if ends:
         memory.wipe()
     return dict(sealed)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import itertools
 import json
 import os
 import shutil
@@ -24,7 +23,7 @@ from . import platform
 from .errors import MessageError, StationError
 from .kept_arrays import read_arrays, write_arrays
 from .platform import Origin, Run
-from .secrets import KEY_FILE, UNWRITABLE, first, once, own_keys
+from .secrets import KEY_FILE, UNWRITABLE, append, first, lines, once, own_keys
 
 FOLDER = "fedbayes-"
 SESSION_FILE = "session"
@@ -112,17 +111,12 @@ class Memory:
 
     def note(self, kind: str, content: Any) -> None:
         """Add plain JSON to what the job has noted of a kind, once."""
-        text = json.dumps(content).encode()
-        for number in itertools.count():
-            if self.once(f"{kind}-{number}", text) == text:
-                return
+        append(self.path / f"fact-{_safe(kind)}", json.dumps(content).encode())
+        self.check_not_over()
 
     def noted(self, kind: str) -> list[Any]:
         """Return what `note` added of a kind, in order."""
-        contents: list[Any] = []
-        while (text := self.read(f"{kind}-{len(contents)}")) is not None:
-            contents.append(json.loads(text))
-        return contents
+        return [json.loads(line) for line in lines(self.path / f"fact-{_safe(kind)}")]
 
     def leave(self, content: bytes) -> bytes:
         """Keep a sealed content for central, or for the station of central's own organization; return its digest.

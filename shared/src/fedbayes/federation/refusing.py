@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import announced, choosing
-from .answered import refusals
 from .errors import (
     KINDS,
     BudgetError,
@@ -30,13 +29,20 @@ NOT_OF_DATA = ("partial_open_channel", "partial_close")
 def asked(station: Station, request: Message) -> None:
     """Have a station note what a round of an exact job asks, and refuse it where too many other questions were refused; see `answered.refusals`."""
     if _may_tell(station):
-        station.history.questions.ask(request)
+        models = () if station.manifest is None else station.manifest.models
+        station.history.questions.ask(request, [claim.digest for claim in models])
 
 
 def answered(station: Station) -> None:
     """Have a station remember that it answers what an exact job has asked so far."""
     if _may_tell(station):
-        station.history.questions.told(refusals.ANSWERED)
+        station.history.questions.answered()
+
+
+def over(station: Station) -> None:
+    """Have a station remember which questions of an exact job it has answered, before it forgets the job."""
+    if not announced.is_private(station.memory):
+        station.history.questions.over()
 
 
 def counted(station: Station | None, failure: Exception) -> Exception:
@@ -47,7 +53,7 @@ def counted(station: Station | None, failure: Exception) -> Exception:
     if station is None or not _may_tell(station) or not _is_of_data(station, failure):
         return failure
     try:
-        station.history.questions.told(refusals.REFUSED)
+        station.history.questions.refused()
         if station.policy.maximum_queries is not None:
             station.charge(0.0, 0.0, "a refusal", 1, relation=None)
     except (BudgetError, PolicyError, StationError) as other:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
 from collections.abc import Callable
@@ -45,6 +46,33 @@ def first(path: Path, write: Callable[[IO[bytes]], object]) -> bool:
         return not path.exists() and _write(path, write, False)
     except OSError:
         raise StationError(UNWRITABLE) from None
+
+
+def append(path: Path, line: bytes) -> None:
+    """Add a line to a file of mode 0600, on disk, unless the file has it. Of several writers at the same time one waits for the other.
+
+    Raises
+    ------
+    StationError
+        If the folder is full or cannot be written.
+    """
+    try:
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            held = file.read().split(b"\n")[:-1]
+            if line not in held:
+                file.seek(sum(len(earlier) + 1 for earlier in held))
+                file.truncate()  # what a crash left of a line
+                file.write(line + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+    except OSError:
+        raise StationError(UNWRITABLE) from None
+
+
+def lines(path: Path) -> list[bytes]:
+    """Return the whole lines that `append` has added to a file; none where there is no file."""
+    return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
 
 
 def _write(path: Path, write: Callable[[IO[bytes]], object], renew: bool) -> bool:

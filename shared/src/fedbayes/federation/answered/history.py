@@ -241,8 +241,11 @@ class History:
         address = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")
         if address and os.path.exists(address):
             address = os.path.realpath(address)
+        fact = f"source|{address}|{self._policy.cohort}"
         assert self._folder is not None
-        return sources.name_of(self._folder, address, self._policy.cohort)
+        found = self._memory.read(fact)
+        name = found or self._memory.once(fact, sources.name_of(self._folder, address, self._policy.cohort).encode())
+        return name.decode()
 
     def _note_readings(self, read: Mapping[str, str]) -> None:
         self._memory.note(READ, sorted(read.items()))
@@ -268,7 +271,6 @@ class History:
         admitted = f"readings admitted|{len(self._memory.noted(READ))}"
         if self._memory.read(admitted) is not None:
             return
-
         if not Readings(*self._place()).admit(self._readings(), self._policy.minimum_count, self._source.texts):
             raise ThresholdError(selections.SETS_FEW_APART)
         self._memory.once(admitted, b"1")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,8 @@ TOO_MANY_REFUSED = (
     "answers exact questions about it only as before: ask with the borders, codes, conditions and bounds of an earlier answer, give an epsilon, or ask the "
     "node administrator to forget the refusals ('fedbayes node refusals')"
 )
-ASKED, COLUMNS = "asked", "columns"
-"""What is noted for the rounds of the job: what was asked, and which columns of the table were read."""
+ASKED, COLUMNS, ANSWERED = "asked", "columns", "answered"
+"""What is noted for the rounds of the job: what was asked, which columns of the table were read, and which questions were answered."""
 
 
 class Questions:
@@ -52,8 +53,15 @@ class Questions:
         self._memory.note(COLUMNS, sorted(columns))
         self._check()
 
-    def ask(self, request: Message) -> None:
+    def ask(self, request: Message, models: Sequence[str]) -> None:
         """Note what a round asks, and refuse it if too many other questions about a column that the job reads were refused.
+
+        Parameters
+        ----------
+        request : Message
+            What central asks in the round.
+        models : sequence of str
+            Digests of the models that the job's manifest names.
 
         Raises
         ------
@@ -63,25 +71,42 @@ class Questions:
             If the record cannot be read.
         """
         if self._opened_with is not None:
-            self._memory.note(ASKED, refusals.words_of(request, self._source.names))
+            words = refusals.words_of(request, lambda name: name in self._source.names)
+            self._memory.note(ASKED, refusals.digest_of([words, *models]))
             self._check()
 
-    def told(self, kind: str) -> None:
-        """Remember that what the job has asked so far was answered or refused, as `kind` says; raises as `ask`."""
-        self._check(kind)
+    def answered(self) -> None:
+        """Note that what the job has asked so far is answered; raises as `ask`.
 
-    def _check(self, kind: str = "") -> None:
-        question = self._question()
-        if self._opened_with is None or question is None:
-            return
-        record, columns = refusals.Refusals(*self._opened_with()), self.columns()
-        admitted = (
-            record.note(kind, columns, question, self._most) if kind else record.admit(columns, question, self._most)
-        )
-        if not admitted:
+        Of many jobs at once each is admitted before any is refused, so what counts is how many questions have been refused when this one is answered.
+        """
+        question = self._check()
+        if question is not None:
+            self._memory.note(ANSWERED, question)
+
+    def refused(self) -> None:
+        """Remember that what the job has asked so far was refused because of values; raises as `ask`."""
+        question = self._check()
+        if question is not None and not self._record.refuse(self.columns(), question, self._most):
             raise BudgetError(TOO_MANY_REFUSED)
 
-    def _question(self) -> str | None:
-        """Return the digest of what the job has asked exactly; None where it has asked nothing so, or read no column."""
-        asked = self._memory.noted(ASKED)
-        return refusals.digest_of(asked) if asked and self.columns() else None
+    def over(self) -> None:
+        """Remember what the job was answered, when it ends: until then nobody has its result."""
+        answered = self._memory.noted(ANSWERED)
+        if answered:
+            self._record.answer(self.columns(), answered)
+
+    def _check(self) -> str | None:
+        """Return the digest of what the job has asked exactly; None where it has asked nothing so, or read no column. Raises as `ask`."""
+        asked, columns = self._memory.noted(ASKED), self.columns()
+        if self._opened_with is None or not asked or not columns:
+            return None
+        question = refusals.digest_of(asked)
+        if not self._record.admit(columns, question, self._most):
+            raise BudgetError(TOO_MANY_REFUSED)
+        return question
+
+    @cached_property
+    def _record(self) -> refusals.Refusals:
+        assert self._opened_with is not None  # else nothing is remembered
+        return refusals.Refusals(*self._opened_with())

@@ -36,12 +36,23 @@ class Remembered:
 
     def __init__(self, connection: sqlite3.Connection, table: str, field: str, key: tuple[int, str]) -> None:
         self._connection, self._key = connection, key
-        self._ask = f"SELECT {field} FROM {table} WHERE organization=? AND source=? AND name=? ORDER BY rowid"
+        named = f"FROM {table} WHERE organization=? AND source=? AND name=?"
+        self._ask, self._has = f"SELECT {field} {named} ORDER BY rowid", f"SELECT 1 {named} AND {field}=?"
+        self._count = f"SELECT COUNT(*) {named}"
         self._add = f"INSERT OR IGNORE INTO {table} VALUES (?, ?, ?, ?)"
 
     def of(self, name: str) -> list[str]:
         """Return what is remembered of a column, oldest first."""
         return [text for (text,) in self._connection.execute(self._ask, (*self._key, name))]
+
+    def has(self, name: str, text: str) -> bool:
+        """Return whether a text of a column is remembered."""
+        return self._connection.execute(self._has, (*self._key, name, text)).fetchone() is not None
+
+    def count(self, name: str) -> int:
+        """Return how many texts of a column are remembered."""
+        (number,) = self._connection.execute(self._count, (*self._key, name)).fetchone()
+        return int(number)
 
     def add(self, name: str, text: str) -> None:
         """Remember a text of a column."""

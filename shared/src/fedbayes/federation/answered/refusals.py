@@ -5,15 +5,16 @@ a record, by its refusals alone. So a node with a folder database counts, for ea
 may follow from values. From the node's maximum on it answers exact questions about the column only as it has answered them before, whatever the
 table holds, until its administrator forgets the refusals.
 
-A question is what stations were asked in a job until then, without the names of columns in lists, keys, seals and numbers under masks. So a question that is
-asked again, or of other columns with no border, code, condition or bound of its own, counts once.
+A question is what stations were asked in a job until then and which models it names, without the names of columns in lists, keys, seals, numbers under
+masks and coefficients that the job itself found. So a question that is asked again, or of other columns with no border, code, condition or bound of its own,
+counts once.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,20 +27,27 @@ ANSWERED, REFUSED = "answered\x1f", "refused\x1f"
 """Before a column's name: the questions of which one is remembered."""
 FILE = ("refusals", "question")
 """Name of the file's table, and of its texts."""
+FITTED = ("coefficients", "beside")
+"""Fields of requests with what earlier rounds of the job came to, which the next job that is asked the same finds again but for the last digits."""
 
 
-def words_of(value: Any, names: Collection[str]) -> Any:
-    """Return what a request asks as plain JSON, without bytes, masked numbers and lists of columns, `names`."""
+def words_of(value: Any, is_column: Callable[[str], bool]) -> Any:
+    """Return what a request asks as plain JSON, without bytes, masked numbers and lists of columns."""
     if isinstance(value, Message):
-        return {name: words_of(getattr(value, name), names) for name in fields_of(cast(Any, type(value)))}
+        asked = [name for name in fields_of(cast(Any, type(value))) if name not in FITTED]
+        return {name: words_of(getattr(value, name), is_column) for name in asked}
     if isinstance(value, dict):
-        return {str(key): words_of(part, names) for key, part in sorted(value.items(), key=str)}
+        return {str(key): words_of(part, is_column) for key, part in sorted(value.items(), key=_key)}
     if isinstance(value, np.ndarray):
         return None if value.dtype.kind == "u" else value.tolist()
     if isinstance(value, list | tuple):
-        plain = all(isinstance(part, str) and part in names for part in value)
-        return None if plain else [words_of(part, names) for part in value]
+        plain = all(isinstance(part, str) and is_column(part) for part in value)
+        return None if plain else [words_of(part, is_column) for part in value]
     return None if isinstance(value, bytes) else value
+
+
+def _key(entry: tuple[Any, Any]) -> str:
+    return str(entry[0])
 
 
 def digest_of(questions: Any) -> str:
@@ -62,33 +70,35 @@ class Refusals:
             If the file cannot be read.
         """
         with self._record.reading() as remembered:
-            return remembered is None or _admitted(remembered, columns, question, most)
+            return most > 0 if remembered is None else _admitted(remembered, columns, question, most)
 
-    def note(self, kind: str, columns: Collection[str], question: str, most: int) -> bool:
-        """Remember, as of `kind`, that a question about columns was answered or refused, if it still may be; return whether it may.
-
-        Of many questions at once each is admitted before any is refused: what counts is how many have been refused when this one is told.
+    def refuse(self, columns: Collection[str], question: str, most: int) -> bool:
+        """Remember that a question about columns was refused, if it still may be; return whether it may. Of many at once one comes after the other.
 
         Raises
         ------
         StationError
             If the file cannot be read or written.
         """
-        with self._record.reading() as remembered:
-            if remembered is not None and all(question in remembered.of(kind + name) for name in columns):
-                return True
         with self._record.transaction() as remembered:
-            if not _admitted(remembered, columns, question, most):
-                return False
-            for name in columns:
-                remembered.add(kind + name, question)
-        return True
+            admitted = _admitted(remembered, columns, question, most)
+            for name in columns if admitted else ():
+                remembered.add(REFUSED + name, question)
+        return admitted
+
+    def answer(self, columns: Collection[str], questions: Collection[str]) -> None:
+        """Remember that questions about columns were answered; raises as `refuse`."""
+        wanted = [(ANSWERED + name, question) for name in columns for question in questions]
+        with self._record.reading() as remembered:
+            if remembered is not None and all(remembered.has(*entry) for entry in wanted):
+                return
+        with self._record.transaction() as remembered:
+            for entry in wanted:
+                remembered.add(*entry)
 
 
 def _admitted(remembered: Remembered, columns: Collection[str], question: str, most: int) -> bool:
-    return all(
-        len(remembered.of(REFUSED + name)) < most or question in remembered.of(ANSWERED + name) for name in columns
-    )
+    return all(remembered.count(REFUSED + name) < most or remembered.has(ANSWERED + name, question) for name in columns)
 
 
 def counted(folder: Path) -> list[tuple[str, int]]:
