@@ -1,5 +1,6 @@
 """Cells that act on whoever reads them: nothing of them is in a log or an error, and no terminal or page obeys them."""
 
+import base64
 import io
 import re
 
@@ -13,6 +14,7 @@ from rich.console import Console
 from fedbayes.client.commands.exits import line_of
 from fedbayes.client.commands.progress import Progress
 from fedbayes.client.csv_text import csv_of
+from fedbayes.client.figures.style import name_axes, new_figure, to_svg
 from fedbayes.client.labels import legible
 from fedbayes.client.pages.report import render
 from fedbayes.client.text.terminal import print_result
@@ -137,3 +139,20 @@ def test_nothing_of_a_cell_is_in_a_log_or_an_error(frames, capfd, method, task, 
     out, err = capfd.readouterr()
     assert "starts" in out + err, "a log was looked at"
     assert SECRET not in out + err + said
+
+
+def letters(word: str) -> int:
+    """Return how many letters a figure draws that names its axis, a tick, a line and a legend so."""
+    figure = new_figure(4.0, 3.0)
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], label=word)
+    axes.set_xticks([0, 1], [word, "other"])
+    axes.legend(title=word)
+    name_axes(axes, x=word)
+    return base64.b64decode(to_svg(figure).partition(",")[2]).count(b"xlink:href")
+
+
+@pytest.mark.parametrize("word", ["$$", "$0-$50", "a $\\frac{$ b"])
+def test_no_figure_takes_a_category_for_a_formula(word):
+    """One category between dollar signs ended every report about its column, or was set as a formula without them."""
+    assert letters(word) == letters(word.replace("$", "S"))

@@ -25,11 +25,22 @@ NOTEBOOK_DPI = 110
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure of a size in inches, drawn without a display; notebooks show it, whatever backend they use."""
+    """Return an empty figure of a size in inches, drawn without a display; notebooks show it, whatever backend they use.
+
+    Texts are drawn as they are: between the dollar signs of a name, such as ``$0-$50``, is no formula.
+    """
+    from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
     class Picture(Figure):
+        def draw(self, renderer: Any) -> None:
+            for text in self.findobj(Text):
+                text.set_parse_math(False)
+            with rc_context({"text.parse_math": False}):  # of ticks that are made while it is drawn
+                super().draw(renderer)
+
         def _repr_png_(self) -> bytes:
             stream = io.BytesIO()
             self.savefig(stream, format="png", dpi=NOTEBOOK_DPI)
