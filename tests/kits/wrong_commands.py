@@ -55,6 +55,10 @@ WRONG = [
     (["run", "client_toy", "fit", "--party", "a.csv", *OUT], "NAME=FILE"),
     (["run", "client_toy", "fit", "--party", "=a.csv", *OUT], "NAME=FILE"),
     (["run", "client_toy", "fit", "--party", "a=none.csv", *OUT], "'a' does not exist"),
+    (
+        ["run", "client_toy", "fit", "--party", "a=postgresql://u:p@host/d", *OUT],
+        "'a' are at an address, which only a node",
+    ),
     (["run", "client_toy", "fit", "--party", "a=folder", *OUT], "name the file in it"),
     (["run", "client_toy", "fit", "--party", "a=empty.csv", *OUT], "is empty"),
     (["run", "client_toy", "fit", "--party", "a=bars.csv", *OUT], "save it with commas"),

@@ -162,6 +162,61 @@ def test_a_view_and_a_query_file_are_read(node, tmp_path):
     assert set(found["c"]) == {":x"}
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "SELECT person_id FROM person;",
+        "SELECT person_id FROM person ;\n\n",
+        "-- everybody\nSELECT person_id FROM person -- in the study",
+        "SELECT person_id FROM person; -- everybody\n-- in the study\n",
+        "\ufeffSELECT person_id FROM person",
+        "SELECT person_id FROM person WHERE ';' <> ':x'",
+    ],
+)
+def test_a_query_is_read_as_editors_write_it(node, tmp_path, written):
+    file = sqlite(tmp_path / "cdm.sqlite", made(10))
+    source = node(file, "cohort.sql")
+    (tmp_path / "cohort.sql").write_text(written, encoding="utf-8")
+    source = node(file, "cohort.sql")
+    assert source.names == ["person_id"]
+    assert sorted(source.frame()["person_id"]) == list(range(80))
+
+
+def test_tables_and_columns_may_have_names_in_any_language(node, tmp_path):
+    file = sqlite(tmp_path / "cdm.sqlite", made(11))
+    with sqlite3.connect(file) as connection:
+        connection.execute('CREATE VIEW "Übersicht" AS SELECT year_of_birth AS "Geburtsjahr (für Ärzte)" FROM person')
+    connection.close()
+    found = node(file, "Übersicht").frame()
+    assert list(found.columns) == ["Geburtsjahr (für Ärzte)"]
+    assert len(found) == 80
+
+
+def test_bytes_are_the_text_that_they_are(node, tmp_path):
+    """PostgreSQL's driver gave views of memory, whose address was the cell: another one each time the table was read."""
+    file = tmp_path / "bytes.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE study (code BLOB)")
+        connection.executemany(
+            "INSERT INTO study VALUES (?)", [("é".encode(),), (b"\xff",), (None,), (memoryview(b"b"),)]
+        )
+    connection.close()
+    found = node(file, "study").frame()["code"]
+    assert sorted(found.dropna()) == ["b", "é", "\ufffd"]
+    assert databases._plain(memoryview(b"b")) == "b"
+
+
+def test_an_administrator_is_told_whether_the_address_or_the_cohort_is_wrong(node, tmp_path):
+    (tmp_path / "text.sqlite").write_text("no database")
+    for uri in (tmp_path / "none.sqlite", "oracle://user:word@host/base"):
+        with pytest.raises(DataProblem, match=r"cannot be opened; .* uri, user and password") as caught:
+            node(uri, "study").frame()
+        assert "word@" not in str(caught.value)
+    for uri in (sqlite(tmp_path / "cdm.sqlite", made(12)), tmp_path / "text.sqlite"):
+        with pytest.raises(DataProblem, match="what FEDBAYES_COHORT names"):
+            node(uri, "Study_of_nobody").frame()
+
+
 def test_what_the_administrator_did_not_name_is_not_read(node, tmp_path):
     file = sqlite(tmp_path / "cdm.sqlite", made(3))
     with pytest.raises(PolicyError, match="FEDBAYES_COHORT"):
@@ -307,7 +362,7 @@ def test_postgresql_gives_the_same(node, postgres, tmp_path):
     (tmp_path / "cohort.sql").write_text("WITH gone AS (DELETE FROM cdm.death RETURNING *) SELECT * FROM gone")
     with pytest.raises(DataProblem):
         node(postgres, "cohort.sql", **access).frame()
-    with pytest.raises(DataProblem) as caught:
+    with pytest.raises(DataProblem, match="cannot be opened") as caught:
         node(postgres, "cdm.death", **{**access, "DEFAULT_DB_PARAM_PASSWORD": "wrong"}).frame()
     assert "reader" not in str(caught.value)
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import threading
 import time
 from dataclasses import fields
@@ -18,7 +19,7 @@ from fedbayes.federation.embedded import federation as embedded_federation
 from fedbayes.federation.embedded.given import task_of
 from fedbayes.federation.embedded.parties import Tables
 from fedbayes.federation.embedded.processes import Processes
-from fedbayes.federation.embedded.remedies import OPENING, with_remedy
+from fedbayes.federation.embedded.remedies import NO_COHORT, NO_HELPER, NO_LEDGER, OPENING, with_remedy
 from fedbayes.federation.policy import PREFIX, Policy
 
 LEDGER = {"*": {"ledger": "ledger", "budget_epsilon": 3}}
@@ -227,6 +228,44 @@ def test_a_refusal_tells_the_caller_what_to_pass(name):
     with pytest.raises(errors.PolicyError) as refusal:
         Policy.from_environment({f"{PREFIX}BUDGET_EPSILON": "1"})
     assert "--party NAME:ledger=FOLDER --policy ledger=ledger" in str(with_remedy(refusal.value))
+
+
+@pytest.mark.parametrize(
+    ("error", "remedies"),
+    [
+        (errors.ArgumentError(f"helper: {NO_HELPER}"), ["--helper NAME", 'helpers=["NAME"]']),
+        (errors.PolicyError(f"this node {NO_COHORT}"), ["--policy NAME:cohort=TABLE", '{"NAME": {"cohort": "TABLE"}}']),
+        (errors.PolicyError(f"FEDBAYES_COHORT names a file, but {NO_LEDGER[1]}"), ["--party NAME:ledger=FOLDER"]),
+    ],
+)
+def test_what_is_missing_is_told_in_words_of_the_command_and_of_python(error, remedies):
+    told = str(with_remedy(error))
+    assert all(remedy in told for remedy in remedies)
+
+
+def test_the_words_of_remedies_are_those_of_the_refusals(tmp_path):
+    """A refusal that is reworded would lose its remedy."""
+    frames = {name: pd.DataFrame({"id": range(40), name: [0, 1] * 20}) for name in "abc"}
+    asked = {"columns": ["a", "b"], "id_column": "id"}
+    with EmbeddedFederation(frames) as federation, pytest.raises(errors.ArgumentError, match=r'helpers=\["NAME"\]'):
+        federation.run("scalar_product", "scalar_product", asked)
+    file = tmp_path / "a.sqlite"
+    with sqlite3.connect(file) as connection:
+        frames["a"].to_sql("study", connection, index=False)
+    connection.close()
+    asked = {"label": "a", "epsilon": 1, "domain": {"a": {"categories": ["0", "1"]}, "id": {"bounds": [0, 40]}}}
+    for limits, remedy in [({}, "NAME:cohort=TABLE"), ({"cohort": "study.sql"}, "NAME:ledger=FOLDER")]:
+        with (
+            EmbeddedFederation({"a": file}, policies={"*": limits}) as federation,
+            pytest.raises(errors.PolicyError, match=remedy),
+        ):
+            federation.run("dp_naive_bayes", "fit", asked)
+
+
+def test_an_address_is_for_nodes():
+    with pytest.raises(errors.ArgumentError, match="which only a node reads") as caught:
+        EmbeddedFederation({"a": "postgresql://user:word@host/base"})
+    assert "word@" not in str(caught.value)
 
 
 def test_a_dictionary_may_be_its_file(tmp_path):

@@ -87,6 +87,10 @@ def read_parties(pairs: Sequence[str], database: str = "default") -> dict[str, d
         files = parties.setdefault(party, {})
         if (label or database) in files:
             raise UsageProblem(f"--party: '{name}' is given twice; names must differ")
+        if "://" in value:
+            raise UsageProblem(
+                f"--party: the data of '{party}' are at an address, which only a node reads; give a file (a SQLite database too)"
+            )
         path = Path(value).expanduser()
         if label in ("", database):
             check_table(f"--party: the file of '{party}'", path)

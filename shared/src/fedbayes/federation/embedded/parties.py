@@ -54,6 +54,10 @@ class Tables:
 
     def _file(self, source: Any) -> Path:
         """Return a file's path; a data frame is written into a file of this federation, which goes with its folder."""
+        if isinstance(source, str) and "://" in source:
+            raise ArgumentError(
+                f"the data of party '{self._party}' are at an address, which only a node reads; give a file (a SQLite database too) or a data frame"
+            )
         if isinstance(source, str | Path):
             return Path(source).absolute()
         check_frame(self._party, source)

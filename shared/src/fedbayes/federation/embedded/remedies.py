@@ -13,7 +13,9 @@ from ..installed import module_name
 from ..limit_kinds import FLAG
 from ..policy import KINDS, Policy
 
-NO_LEDGER = "sets a budget but no FEDBAYES_LEDGER"
+NO_LEDGER = ("sets a budget but no FEDBAYES_LEDGER", "there is no FEDBAYES_LEDGER folder")
+NO_HELPER = "no organization without data takes part; include one"
+NO_COHORT = "does not say which table of its database tasks may read"
 OPENING = tuple(name for name, kind in KINDS.items() if kind is FLAG and not getattr(Policy(), name))
 """Limits that a node opens by a word: what they allow is refused unless somebody says so."""
 
@@ -42,12 +44,18 @@ def _nearest(algorithm: str, function: str) -> str:
 
 def with_remedy(error: AlgorithmError) -> AlgorithmError:
     """Return a refusal that also tells how this federation's caller lifts it, and what is wrong with a file as its owner reads it; any other error as it is."""
+    if isinstance(error, ArgumentError) and NO_HELPER in str(error):
+        return ArgumentError(f'{error}; embedded: --helper NAME, or helpers=["NAME"]')
     if isinstance(error, DataProblem) and _ASK in str(error):
         return DataProblem(to_owner(str(error)))
     if not isinstance(error, PolicyError):
         return error
-    if NO_LEDGER in str(error):
+    if any(text in str(error) for text in NO_LEDGER):
         return PolicyError(f"{error}; embedded, that is you: --party NAME:ledger=FOLDER --policy ledger=ledger")
+    if NO_COHORT in str(error):
+        return PolicyError(
+            f'{error}; embedded, that is you: --policy NAME:cohort=TABLE, or policies={{"NAME": {{"cohort": "TABLE"}}}}'
+        )
     named = next((name for name in OPENING if re.search(rf"\b(FEDBAYES_)?{name}\b", str(error), re.IGNORECASE)), None)
     if named is None:
         return error

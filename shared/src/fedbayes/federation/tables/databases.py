@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,14 @@ from ...bayes.written import EXACT, inexact
 from ..errors import DataProblem, PolicyError
 
 ROWS = 50_000  # fetched at a time
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}")
-_UNREADABLE = "the station's database, or what FEDBAYES_COHORT names in it, cannot be read; ask the node administrator"
+_PLAIN = {type(None), bool, int, float, str}
+_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*){0,2}")
+_END = re.compile(r";\s*(--[^\n]*\s*)*\Z")
+_CLOSED = "the station's database cannot be opened; ask the node administrator to check its uri, user and password"
+_UNREADABLE = (
+    "what FEDBAYES_COHORT names in the station's database cannot be read; "
+    "ask the node administrator to check the name (capitals too) or the SELECT, and that the user may read it"
+)
 
 
 class Database:
@@ -88,7 +94,7 @@ class Database:
             names = list(map(str, cursor.keys()))
             parts = []
             while rows := cursor.fetchmany(ROWS):
-                parts.append(_typed(pandas.DataFrame([_plain(row) for row in rows], columns=names, dtype=object)))
+                parts.append(_by_column(names, list(map(_column, zip(*rows, strict=True)))))
         if not parts:
             return pandas.DataFrame(columns=names)
         return _joined(parts)
@@ -105,7 +111,7 @@ class Database:
                 "FEDBAYES_COHORT names a file, but there is no FEDBAYES_LEDGER folder; ask the node administrator"
             )
         try:
-            content = (folder / Path(cohort).name).read_text(encoding="utf-8").strip()
+            content = (folder / Path(cohort).name).read_text(encoding="utf-8-sig").strip()
             if suffix == ".json":
                 from .omop import query_of
 
@@ -113,7 +119,7 @@ class Database:
                 content = query_of(json.loads(content), schema)
         except (OSError, ValueError):
             raise _unreadable() from None
-        return f"({content.rstrip(';')}) AS cohort"
+        return f"({_END.sub('', content)}\n) AS cohort"
 
     def _connected(self) -> Any:
         return _Connection(_address(self._label))
@@ -133,7 +139,7 @@ class _Connection:
             options = {"postgresql_readonly": True} if self._engine.dialect.name == "postgresql" else {}
             self._connection = self._engine.connect().execution_options(**options)
         except Exception:
-            raise DataProblem(_UNREADABLE) from None
+            raise DataProblem(_CLOSED) from None
         return self._connection, self._engine.dialect.identifier_preparer.quote_identifier, _as_text(sqlalchemy)
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
@@ -166,21 +172,26 @@ def _address(label: str) -> Any:
     try:
         address = sqlalchemy.engine.make_url(uri)
     except Exception:
-        raise DataProblem(_UNREADABLE) from None
+        raise DataProblem(_CLOSED) from None
     user, password = (os.environ.get(f"{label}_DB_PARAM_{name}") for name in ("USER", "PASSWORD"))
     return address.set(username=address.username or user, password=address.password or password)
 
 
-def _plain(row: Any) -> list[Any]:
-    """Return the cells of a row as a file would have them: exact decimals as numbers, dates as text."""
-    return [
-        _number(cell)
-        if isinstance(cell, Decimal)
-        else cell
-        if cell is None or isinstance(cell, (bool, int, float, str))
-        else str(cell)
-        for cell in row
-    ]
+def _column(cells: Sequence[Any]) -> Any:
+    """Return the cells of a column with a type, as a file would have them: exact decimals as numbers, dates as text, bytes as the text that they are."""
+    import pandas
+
+    if not set(map(type, cells)) <= _PLAIN:
+        cells = list(map(_plain, cells))
+    return _typed(pandas.Series(cells, dtype=object))
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, Decimal):
+        return _number(cell)
+    if isinstance(cell, bytes | memoryview):
+        return bytes(cell).decode(errors="replace")
+    return cell if cell is None or isinstance(cell, (bool, int, float, str)) else str(cell)
 
 
 def _number(cell: Decimal) -> int | float:
@@ -189,38 +200,29 @@ def _number(cell: Decimal) -> int | float:
     return int(cell) if number.is_integer() and cell == cell.to_integral_value() else number
 
 
-def _typed(part: Any) -> Any:
-    """Return a part of a table, cells as objects, with types for its columns; whole numbers keep every digit, whatever is beside them."""
-    return _by_column([part], _column_typed)
-
-
 def _joined(parts: list[Any]) -> Any:
     """Return the parts of a table as one; whole numbers become float64 only where it holds them all."""
-    return _by_column(parts, _column_joined)
+    names = parts[0].columns
+    return _by_column(names, [_column_joined([part.iloc[:, at] for part in parts]) for at in range(len(names))])
 
 
-def _by_column(parts: list[Any], made: Callable[[list[Any]], Any]) -> Any:
+def _by_column(names: Sequence[str], columns: Sequence[Any]) -> Any:
+    """Return a frame; two columns may have one name."""
     import pandas
 
-    names = parts[0].columns
-    columns = {position: made([part.iloc[:, position] for part in parts]) for position in range(len(names))}
-    return pandas.DataFrame(columns).set_axis(names, axis=1)
+    return pandas.DataFrame(dict(enumerate(columns))).set_axis(names, axis=1)
 
 
-def _column_typed(columns: list[Any]) -> Any:
-    cells = columns[0]
+def _typed(cells: Any) -> Any:
+    """Return a column of objects with a type; whole numbers keep every digit, whatever is beside them."""
     present = cells.dropna()
     kinds = set(map(type, present))
-    if int not in kinds or max(map(_size, present)) < EXACT:
+    if int not in kinds or max(abs(cell) for cell in present if isinstance(cell, int)) < EXACT:
         return cells.infer_objects()
     nullable = kinds == {int} and len(present) < len(cells) and all(-(2**63) <= cell < 2**63 for cell in present)
     if nullable:
         return cells.astype("Int64")
     return cells.infer_objects() if kinds == {int} and len(present) == len(cells) else cells
-
-
-def _size(cell: Any) -> float:
-    return abs(cell) if isinstance(cell, int) else 0
 
 
 def _column_joined(columns: list[Any]) -> Any:
@@ -230,7 +232,7 @@ def _column_joined(columns: list[Any]) -> Any:
     if any(inexact(column.dropna()) for column in whole) and any(column.dtype.kind == "f" for column in columns):
         columns = [column.astype(object) for column in columns]
     joined = pandas.concat(columns, ignore_index=True)
-    return _column_typed([joined]) if joined.dtype == object else joined
+    return _typed(joined) if joined.dtype == object else joined
 
 
 def _unreadable() -> PolicyError:

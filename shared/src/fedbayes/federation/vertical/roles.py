@@ -49,9 +49,7 @@ def choose_helper(federation: Federation, parties: Parties, helper: int | str | 
             raise PlacementError(
                 "the only organization without data runs central; start the task at another organization, or include one more without data"
             )
-        raise ArgumentError(
-            "helper: no organization without data takes part; include one (--helper NAME in an embedded federation)"
-        )
+        raise ArgumentError("helper: no organization without data takes part; include one")
     chosen = federation.resolve([helper], "helper")[0]
     if chosen in parties.stations:
         raise PlacementError(
