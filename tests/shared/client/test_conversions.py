@@ -13,6 +13,7 @@ from fedbayes.bayes import conversion
 from fedbayes.bayes.bif import from_bif
 from fedbayes.bayes.inference import query
 from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.client.commands.exits import UsageProblem
 from fedbayes.client.result import ConversionError, Result
 
 NAMES = ["a b", "%s", '"q"', "é—ü", "None", "nan", "1", "2.0", "a_b", "[5, 7)", "x=y", "{}", "//c", "\\", "variable"]
@@ -57,6 +58,14 @@ def random_network(random):
         shape = [len(states[name]) for name in (*parents[node], node)]
         tables[node] = random.dirichlet(np.ones(shape[-1]), shape[:-1])
     return BayesianNetwork(states, parents, tables)
+
+
+def test_predictions_in_python_name_arguments_and_not_options(tmp_path):
+    result = loaded(random_network(np.random.default_rng(0)).to_dict(), tmp_path)
+    frame = pd.DataFrame({"nothing": ["x"]})
+    for asked, words in [({}, "label is needed"), ({"label": "nobody"}, "label: "), ({"times": [1]}, "times is for")]:
+        with pytest.raises(UsageProblem, match=f"^{words}"):
+            result.predict(frame, **asked)
 
 
 def enumerated(network, record, label):

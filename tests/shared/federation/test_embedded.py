@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -184,9 +185,7 @@ def test_a_partial_answers_no_researcher(files, function):
 
 def test_functions_that_are_not_there_fail(files):
     with EmbeddedFederation(files) as federation:
-        with pytest.raises(
-            errors.ArgumentError, match="toy has no function 'no_such_function'; `fedbayes algorithms toy`"
-        ):
+        with pytest.raises(errors.ArgumentError, match="toy has no function 'no_such_function'; it has: "):
             federation.run("toy", "no_such_function")
         with pytest.raises(errors.ArgumentError, match=r"no function 'preflght' \(did you mean 'preflight'\?\)"):
             federation.run("toy", "preflght")
@@ -256,7 +255,7 @@ def test_the_words_of_remedies_are_those_of_the_refusals(tmp_path):
     asked = {"label": "a", "epsilon": 1, "domain": {"a": {"categories": ["0", "1"]}, "id": {"bounds": [0, 40]}}}
     for limits, remedy in [({}, "NAME:cohort=TABLE"), ({"cohort": "study.sql"}, "NAME:ledger=FOLDER")]:
         with (
-            EmbeddedFederation({"a": file}, policies={"*": limits}) as federation,
+            EmbeddedFederation(dict.fromkeys("abc", file), policies={"*": limits}) as federation,
             pytest.raises(errors.PolicyError, match=remedy),
         ):
             federation.run("dp_naive_bayes", "fit", asked)
@@ -275,6 +274,12 @@ def test_a_dictionary_may_be_its_file(tmp_path):
         assert told["dictionary"]["columns"]["x"]["bounds"] == [0, 9]
     with pytest.raises(Exception, match=r"none\.yaml"):
         task_of("dp_naive_bayes", "describe", {"dictionary": tmp_path / "none.yaml"})
+
+
+def test_a_file_in_the_place_of_a_model_is_refused_by_name():
+    for file in ("m.json", Path("m.json")):
+        with pytest.raises(errors.ArgumentError, match=r"--model FILE, or model=fedbayes\.load"):
+            task_of("dp_naive_bayes", "evaluate", {"model": file})
 
 
 def test_every_limit_is_told(files):

@@ -185,7 +185,10 @@ class Result(dict[str, Any]):
         if not hasattr(frame, "columns") or not hasattr(frame, "iloc"):
             raise UsageProblem("predict() takes a pandas data frame with a column for every feature of the model")
         table = frame_as_fitted(frame, self._dictionary, domain_of(model))
-        predictions = predict_table(model, table, label, times)
+        try:
+            predictions = predict_table(model, table, label, times)
+        except UsageProblem as problem:  # an option of the command is an argument here
+            raise UsageProblem(str(problem).removeprefix("--")) from None
         for gap in gaps(model, table, label):
             if gap.is_fatal:
                 raise gap.refusal()

@@ -113,6 +113,10 @@ def task_of(algorithm: Any, function: Any, arguments: Any) -> dict[str, Any]:
     if isinstance(file := plain.get("dictionary"), str | Path):
         # Reading files of people is the client's, which the federation does not know.
         plain["dictionary"] = import_module("fedbayes.client.dictionaries").read_dictionary(Path(file))
+    if isinstance(plain.get("model"), str | Path):
+        raise ArgumentError(
+            'model must be the `model` of a result and no file; give --model FILE, or model=fedbayes.load("FILE")'
+        )
     if _is_whole(model := plain.get("model")):
         arguments_of_fit = (model.get("provenance") or {}).get("arguments") or {}
         plain = {**inherited.of_fit(arguments_of_fit, plain.keys(), _declared(algorithm, function)), **plain}

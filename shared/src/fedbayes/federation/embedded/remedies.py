@@ -30,16 +30,17 @@ class RunFailed(AlgorithmError):  # type: ignore[misc]
 def failure_of(log: str, algorithm: str, function: str) -> AlgorithmError:
     """Return what to raise for a task that ended without a result, from the log of its container."""
     if f"Method '{function}' not found" in log:
+        own = _functions(algorithm)
         return ArgumentError(
-            f"{algorithm} has no function '{function[:60]}'{_nearest(algorithm, function)}; `fedbayes algorithms {algorithm}` lists those that it has"
+            f"{algorithm} has no function '{function[:60]}'{nearest(function, own)}; it has: {', '.join(own)}"
         )
     failure = from_log(log)
     return RunFailed(_last_error(log)) if failure is None else with_remedy(failure)
 
 
-def _nearest(algorithm: str, function: str) -> str:
+def _functions(algorithm: str) -> list[str]:
     functions = getattr(import_module(module_name(algorithm)), "__all__", ())
-    return nearest(function, [name for name in functions if not name.startswith("partial_")])
+    return sorted(name for name in functions if not name.startswith("partial_"))
 
 
 def with_remedy(error: AlgorithmError) -> AlgorithmError:

@@ -20,7 +20,8 @@ from .units import ROW, Unit
 
 REFUSALS = "outside='refuse' is not covered by epsilon: whether a station refuses reveals if a value is outside the domain; give outside='clip'"
 HOW_TO_GIVE = (
-    'give domain={"column": {"categories": [...]} or {"bounds": [low, high]}, ...} including the label, a dictionary (--dictionary FILE), '
+    'give domain={"column": {"categories": [...]} or {"bounds": [low, high]}, ...} including the label, '
+    'a dictionary (--dictionary FILE, or dictionary="FILE"), '
     "or have each node's administrator set FEDBAYES_SCHEMA to a file of it in the ledger's folder"
 )
 

@@ -65,7 +65,10 @@ def choose_helper(federation: Federation, parties: Parties, helper: int | str | 
 def at_two_stations(federation: Federation, column: str, holders: Sequence[int]) -> ArgumentError:
     """Return the refusal of a column that several stations hold of the same records."""
     names = ", ".join(federation.name(member) for member in holders)
-    return ArgumentError(f"column '{column}' is at two stations ({names}); rename it at one, or unite the records")
+    return ArgumentError(
+        f"column '{column}' is at two stations ({names}); rename it at one, or unite the records; "
+        f"where stations hold different people, see which methods take a horizontal split"
+    )
 
 
 def check_helper_name(federation: Federation, helper: int | str | None) -> None:
