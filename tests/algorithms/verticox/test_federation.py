@@ -103,6 +103,7 @@ def test_bfgs(quasi, patients):
     assert_parity(quasi, pooled(patients, "efron"))
     assert quasi["federation"]["rounds"] <= 30
     assert "linear predictor" in quasi["privacy"]["reveals"]["stations"]
+    assert "which of their own records are common to all" in quasi["privacy"]["reveals"]["stations"]
 
 
 def test_evaluate_and_predict(federation, quasi, patients):

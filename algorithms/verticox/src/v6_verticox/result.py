@@ -130,6 +130,7 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
         base["central"] += (
             "; at the last step the sum of products of score residuals; sizes of ties of many events, as with Efron's ties"
         )
+    base["stations"] += "; with an identifier column, which of their own records are common to all"
     if prepared.question.cluster:
         base["researcher"] += ", the number of clusters"
         base["central"] += (

@@ -44,7 +44,8 @@ REVEALS = {
     "at times with several events between them, linear predictor at the mean, numbers of records and events, "
     "scales of the features and how far heavy tails reach, both coarse",
     "researcher": "the metrics",
-    "stations": "numbers of rows and steps, and uniform vectors; also the one with the outcome",
+    "stations": "numbers of rows and steps, and uniform vectors; also the one with the outcome"
+    "; with an identifier column, which of their own records are common to all",
     "helper": "numbers of rows, columns and steps; with an identifier column, sizes of the overlaps",
 }
 

@@ -44,7 +44,8 @@ REVEALS = {
     "researcher": "measures of every fold with enough events, and of groups of records",
     "label_holder": "one total linear predictor of every record, under the coefficients of the fit that did not see it, which it does "
     "not know; otherwise uniform vectors",
-    "stations": "which records form a fold (at random), numbers of rows and steps, and uniform vectors",
+    "stations": "which records form a fold (at random), numbers of rows and steps, and uniform vectors"
+    "; with an identifier column, which of their own records are common to all",
     "helper": "numbers of rows, columns, folds and steps; with an identifier column, sizes of the overlaps",
 }
 
