@@ -26,6 +26,12 @@ def _fitted(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return place, arguments
 
 
+@st.composite
+def _cases(draw: Any) -> dict[str, str]:
+    """Draw columns by which the records of a fit count."""
+    return {name: column for name, column in (("weights", WEIGHTS), ("entry", ENTRY)) if draw(st.integers(0, 2)) == 2}
+
+
 def _used(draw: Any, place: dict[str, Any], fit: dict[str, Any]) -> dict[str, Any]:
     again = {name: fit[name] for name in ("helper", "organizations") if name in fit}
     return {"model": {"$model": 0}, "id_column": place["id_column"]} | again
@@ -38,6 +44,7 @@ def _two_steps(function: str, place: dict[str, Any], fit: dict[str, Any], argume
 @st.composite
 def predict_cases(draw: Any) -> Case:
     place, fit = draw(_fitted())
+    fit |= draw(_cases())
     arguments = _used(draw, place, fit) | {"identifiers": draw(st.sampled_from([True, True, True, False]))}
     if draw(st.booleans()):
         arguments["times"] = draw(st.sampled_from([[1.0], [0.0, 2.5, 100.0]]))
@@ -75,7 +82,7 @@ def baseline_cases(draw: Any) -> Case:
         rows: Case = draw(hazard_cases())
         return rows
     place, fit = draw(_fitted())
-    fit |= {name: column for name, column in (("weights", WEIGHTS), ("entry", ENTRY)) if draw(st.integers(0, 2)) == 2}
+    fit |= draw(_cases())
     return _two_steps("baseline", place, fit, _used(draw, place, fit))
 
 

@@ -143,9 +143,6 @@ def _assessed(
 ) -> dict[str, Any]:
     curves_of(checked_model(model))  # refuses a baseline that is none, before anybody is asked
     located = Located(federation, model, roles, ["partial_assess"], ("weights", "entry") if task == "baseline" else ())
-    if len(located.owners) != 1:
-        named = f"'{located.question.time[:60]}' and '{located.question.event[:60]}'"
-        raise ArgumentError(f"model: its time and event columns, {named}, must be at exactly one of the stations")
     owner = located.owners[0]
     replies = located.score(owner)
     request = AssessRequest(
