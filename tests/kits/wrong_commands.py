@@ -11,6 +11,7 @@ NETWORK = ("plan", "vertibayes", "fit", "--arg", "id_column=id", "--arg")
 COX = ("plan", "verticox", "fit", "--arg", "time=t", "--arg", "event=e")
 ROWS = (*COX, "--dictionary", "d.yaml", "--arg", "split=horizontal", "--arg", "times=[6, 12]", "--arg")
 OF_ROWS = ("plan", "verticox", "evaluate", "--model", "rows.json", "--arg")
+OF_ROWS_BASELINE = ("plan", "verticox", "baseline", "--model", "rows.json", "--arg")
 PREDICT = ("predict", "m.json", "a.csv", "--out")
 NAMES = ("--dictionary", "names.yaml", "--arg")
 CODES = ("--dictionary", "d.yaml", "--arg", "id_column=id")
@@ -284,6 +285,16 @@ WRONG = [
     ([*COX, "--arg", 'features=["x"]', "--arg", "ties=exact"], "ties must be one of"),
     ([*COX, "--arg", 'features=["x"]', "--arg", "tie=efron"], "no argument 'tie' (did you mean 'ties'?)"),
     ([*COX, "--arg", 'features=["x"]', "--arg", "penalizer=0.1"], "did you mean 'penalty'?"),
+    (
+        ["plan", "verticox", "evaluate", "--arg", "weights=w"],
+        "evaluate has no argument 'weights' (fit has one); it takes: ",
+    ),
+    (
+        ["plan", "verticox", "fit", "--arg", "model=m"],
+        "fit has no argument 'model' (baseline and evaluate and predict have one)",
+    ),
+    (["plan", "verticox", "fit", "--arg", "stratum=m"], "fit has no argument 'stratum' (did you mean 'strata'?)"),
+    (["plan", "dp_naive_bayes", "fit", "--arg", "modl=m"], "fit has no argument 'modl'; it takes: "),
     ([*COX, "--arg", 'features=["x"]', "--arg", "split=horizontal"], "times is needed"),
     (["check", "dp_naive_bayes", "fit", *PARTY, "--out", "r.json"], "No such option: --out"),
     (["check", "dp_naive_bayes", "fit", *PARTY], "needs the argument 'label'"),
@@ -453,7 +464,7 @@ WRONG = [
     ([*OF_ROWS, "reveal=aggregates"], "this model is one of whole records"),
     ([*OF_ROWS, "groups=1"], "groups must be"),
     (["plan", "verticox", "predict", "--model", "rows.json"], "`fedbayes predict`, or .predict(frame)"),
-    (["plan", "verticox", "baseline", "--model", "rows.json"], "model.baseline, which `fedbayes show` prints"),
+    ([*OF_ROWS_BASELINE, "rows_aligned=true"], "rows_aligned is for columns of the same records"),
     # predictions are CSV
     *(([*PREDICT, f"p.{ending}"], "must end in one of: .csv") for ending in ("xlsx", "json", "parquet")),
     (["predict", "cox.json", "a.csv", "--id-column", "X"], "no column 'X' (did you mean 'x'?); it has: x, y"),

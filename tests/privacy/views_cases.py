@@ -351,6 +351,7 @@ QUESTIONS = [
     COX_ROWS,
     Question("verticox", "evaluate", {"groups": 2, "times": [3.0, 7.0]}, "survivors", model=COX_ROWS),
     Question("verticox", "evaluate", {"epsilon": 1.0}, "survivors", model=COX_ROWS),
+    Question("verticox", "baseline", {}, "survivors", model=COX_ROWS),
     Question("verticox", "fit", {**COX, "solver": "private_newton"}, central="c", quick=False),
     Question("verticox", "fit", COX_PRODUCT, central="c"),
     Question("verticox", "fit", {**COX, "cluster": "family"}, central="c", quick=False),

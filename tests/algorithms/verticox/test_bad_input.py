@@ -61,6 +61,7 @@ def federation(records):
             "gap": np.where(one, np.nan, time),
             "forever": np.where(one, np.inf, time),
             "late": "late",
+            "seen": "2020-01-31",
             "one_time": 5.0,
             "two": np.where(one, 2, event),
             "unknown": np.where(one, np.nan, event),
@@ -79,7 +80,13 @@ CASES = [
     ({"time": "negative"}, DataProblem, "c: time column 'negative' has negative"),
     ({"time": "gap"}, DataProblem, "c: outcome column 'gap' has missing values; drop"),
     ({"time": "forever"}, DataProblem, "c: time column 'forever' has negative or infinite times; correct"),
-    ({"time": "late"}, DataProblem, "c: outcome column 'late' holds text; give numbers"),
+    ({"time": "late"}, DataProblem, "c: outcome column 'late' holds text or dates; give numbers, such as the days"),
+    ({"time": "seen"}, DataProblem, "c: outcome column 'seen' holds text or dates; give numbers, such as the days"),
+    (
+        {"entry": "seen"},
+        DataProblem,
+        "c: entry column 'seen' must hold numbers, such as the days .*; it holds text or dates",
+    ),
     ({"time": "one_time"}, DataProblem, "c: time column 'one_time' is the same"),
     ({"event": "two"}, DataProblem, "c: event column 'two' must hold 1"),
     ({"event": "unknown"}, DataProblem, "c: outcome column 'unknown' has missing values"),
@@ -115,7 +122,16 @@ CASES = [
     ({"features": ["age", "dose", "mixed"]}, ArgumentError, "features: age, dose, mixed are collinear"),
     ({"strata": "sites"}, ThresholdError, "c: strata column 'sites' has a stratum with fewer"),
     ({"strata": "nowhere"}, ArgumentError, "strata: no station has the column 'nowhere'"),
-    ({"strata": "age", "features": ["dose"]}, DataProblem, "c: strata column 'age' is not in the table"),
+    (
+        {"strata": "age", "features": ["dose"]},
+        ArgumentError,
+        "^strata: 'age' is at a, and must be at c, where the outcome is$",
+    ),
+    (
+        {"event": "dose", "features": ["age"]},
+        ArgumentError,
+        "^time and event: 'time' is at c, 'dose' is at b; both must be",
+    ),
     ({"time_transform": "sqrt"}, ArgumentError, "time_transform must be one of"),
     ({"id_column": "nobody", "rows_aligned": False}, DataProblem, "column 'nobody' is not in this station's table"),
 ]
@@ -251,3 +267,31 @@ def test_the_stages_of_seer_are_named(paper_data, rehearse):
         alone(solve(surface, np.zeros(len(features)), 1e-7, 30))
     assert all(part in str(refusal.value) for part in ("6th Stage", "N Stage"))
     assert "Age" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"time": "nowhere"}, "^model: no station has the column 'nowhere'"),
+        ({"event": "Event"}, r"^model: no station has the column 'Event'; check its name \(one at c differs only by"),
+        ({"event": "dose"}, "^model: time and event: 'time' is at c, 'dose' is at b; both must be"),
+        ({"strata": "dose"}, "^model: strata: 'dose' is at b, and must be at c"),
+        ({"time": "twice", "event": "happened"}, r"^model: time and event: the outcome is at two stations \(b and c\)"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("function", ["evaluate", "baseline"])
+def test_where_a_models_outcome_is_not_is_told_before_anything_is_debited(federation, function, change, text):
+    lone = {"features": ["age"], "coefficients": [{"feature": "age", "coefficient": 0.01}], "references": {}}
+    model = {**MODEL, **lone, "time": "time", "event": "event", **change}
+    with pytest.raises(ArgumentError, match=text) as refusal:
+        federation.run("verticox", function, {"model": model, "rows_aligned": True, "helper": "helper"})
+    assert "debited" not in str(refusal.value)
+
+
+def test_a_dictionarys_column_is_guessed_for_one_that_no_station_has(federation):
+    listed = {"columns": {"time": {"type": "number"}, "event": {"type": "integer"}}}
+    with pytest.raises(
+        ArgumentError, match=r"^time: no station has the column 'tme'; check its name \(did you mean 'time'\?\)$"
+    ):
+        federation.run("verticox", "fit", {**TASK, "time": "tme", "dictionary": listed})

@@ -165,6 +165,17 @@ def cumulative_hazard(time: Any, event: Any, risk: Any, moment: float, case: Any
     return float(total)
 
 
+def hazard_by_ties(time: Any, event: Any, risk: Any, case: Any, entry: Any, moment: float, ties: str) -> float:
+    """Return the cumulative baseline hazard of one stratum at a time: with Efron's ties each tied event has what is left of the others' risk."""
+    total, risk = 0.0, case * risk
+    for place in np.unique(time[(event == 1) & (time <= moment)]):
+        dead = (time == place) & (event == 1)
+        at_risk = risk[(time >= place) & (entry < place)].sum()
+        shares = np.arange(dead.sum()) / dead.sum() * (ties == "efron")
+        total += case[dead].mean() * np.sum(1.0 / (at_risk - shares * risk[dead].sum()))
+    return float(total)
+
+
 def calibration(
     time: Any, event: Any, risk: Any, curve: Any, moment: float, groups: int
 ) -> list[tuple[int, float, float]] | None:

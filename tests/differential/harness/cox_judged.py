@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from .cox_private import PERSON
 from .cox_rows import Records, crossed, design, is_of, rows_cases
 from .rows import HUGE_EPSILON, encoded, limits, who
 
+UNUSED = ("weights", "entry", "cluster")
+"""Of an evaluation, which counts records once, from the start: nor does what is missing in them matter."""
+NOISE = ("epsilon", "delta", "neighbors", "honest_fraction", "unit", "id_column", "max_rows_per_identifier")
 PLACED = 2.0 / 20
 """Largest part of the pairs that are in one bin of the predictor, or in one united time: of these only those at one station are compared."""
 MAY = [
@@ -49,6 +53,40 @@ def judged_cases(draw: Any) -> Case:
     return Case(ALGORITHM, "evaluate", case.organizations, case.central, steps)
 
 
+@st.composite
+def hazard_cases(draw: Any) -> Case:
+    """Return a fit to whole records, and the question for its baseline."""
+    case: Case = draw(rows_cases())
+    fit = {name: value for name, value in case.arguments.items() if name not in NOISE}
+    for entry in case.organizations:
+        entry["policy"] = {**entry["policy"], "minimum_count": draw(st.sampled_from([0, 1, 5]))}
+    given = {name: fit[name] for name in ("organizations",) if name in fit}
+    arguments = {"model": {"$model": 0}} | (given or who(draw, {"organizations": case.organizations}))
+    return Case(ALGORITHM, "baseline", case.organizations, case.central, [["fit", fit], ["baseline", arguments]])
+
+
+def check_hazard(case: Case, outcome: Outcome) -> None:
+    """Hold a baseline against that of the pooled records, rounded to the grid that it tells; with Efron's ties against the definition."""
+    fit = case.steps[0][1]
+
+    def compare(result: Any) -> None:
+        model, told = outcome.results[0]["model"], result["baseline"]
+        records, risk, _ = _pooled(case, model, ("cluster",))
+        strata = ["north", "south"] if fit.get("strata") else ["all"]
+        points = list(zip(told["strata"], told["time"], told["cumulative_hazard"], strict=True))
+        grids = [[time for stratum, time, _ in points if stratum == name] for name in strata]
+        if not all(set(grid) <= set(fit["times"]) and grid for grid in grids):
+            raise Difference("the united grid has times that were not asked for, or none")
+        seen = records.rounded([np.array(grid) for grid in grids])
+        for stratum, moment, hazard in points:
+            own = seen.stratum == strata.index(stratum)
+            parts = (part[own] for part in (seen.time, seen.event, np.exp(risk), seen.weight, seen.entry))
+            wished = cox.hazard_by_ties(*parts, moment, fit.get("ties", "breslow"))
+            close(f"baseline hazard at {moment}", hazard, wished, 1e-5, 1e-7)
+
+    judge(case, outcome, _refused(case), compare, MAY)
+
+
 def is_judged(case: Case) -> bool:
     """Whether the case is one of these."""
     return case.steps[0][1].get("split") == "horizontal"
@@ -81,15 +119,14 @@ def _refused(case: Case) -> list[tuple[str, str]]:
     return limits(case, True)
 
 
-def _pooled(case: Case, model: Any) -> tuple[Records, Any, Any]:
+def _pooled(case: Case, model: Any, unused: Sequence[str] = UNUSED) -> tuple[Records, Any, Any]:
     """Return the records that count, their linear predictors, and the model's cumulative hazard as a function of strata and time."""
     fit, stations = case.steps[0][1], case.used()
     domain = model["domain"]
     features = list(domain)
     data = encoded(stations, domain, features)
     absent = [np.isnan(data[name]) if "bounds" in domain[name] else data[name] < 0 for name in features]
-    # an evaluation counts records once, from the start: weights, entry and clusters, and what is missing in them, do not matter
-    plain = {name: value for name, value in fit.items() if name not in ("weights", "entry", "cluster")}
+    plain = {name: value for name, value in fit.items() if name not in unused}
     records = Records.of(stations, plain, ~np.any(absent, axis=0))
     x, names, _ = design({name: data[name][~np.any(absent, axis=0)] for name in features}, domain, model["references"])
     if fit.get("formula"):

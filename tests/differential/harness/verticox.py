@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from . import cox
 from .cases import POSITION, Case, Outcome, close, judge, same
 from .cox_fit import arrays, cases, check_fit, design, fit_arguments, fit_cases, survival
-from .cox_judged import check_judged, is_judged, judged_cases
+from .cox_judged import check_hazard, check_judged, hazard_cases, is_judged, judged_cases
 from .cox_names import ALGORITHM, ENTRY, TIME, WEIGHTS
 from .tables import joined
 
@@ -26,6 +26,12 @@ def _fitted(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return place, arguments
 
 
+@st.composite
+def _cases(draw: Any) -> dict[str, str]:
+    """Draw columns by which the records of a fit count."""
+    return {name: column for name, column in (("weights", WEIGHTS), ("entry", ENTRY)) if draw(st.integers(0, 2)) == 2}
+
+
 def _used(draw: Any, place: dict[str, Any], fit: dict[str, Any]) -> dict[str, Any]:
     again = {name: fit[name] for name in ("helper", "organizations") if name in fit}
     return {"model": {"$model": 0}, "id_column": place["id_column"]} | again
@@ -38,6 +44,7 @@ def _two_steps(function: str, place: dict[str, Any], fit: dict[str, Any], argume
 @st.composite
 def predict_cases(draw: Any) -> Case:
     place, fit = draw(_fitted())
+    fit |= draw(_cases())
     arguments = _used(draw, place, fit) | {"identifiers": draw(st.sampled_from([True, True, True, False]))}
     if draw(st.booleans()):
         arguments["times"] = draw(st.sampled_from([[1.0], [0.0, 2.5, 100.0]]))
@@ -71,8 +78,11 @@ def evaluate_cases(draw: Any) -> Case:
 
 @st.composite
 def baseline_cases(draw: Any) -> Case:
+    if draw(st.integers(0, 3)) == 3:
+        rows: Case = draw(hazard_cases())
+        return rows
     place, fit = draw(_fitted())
-    fit |= {name: column for name, column in (("weights", WEIGHTS), ("entry", ENTRY)) if draw(st.integers(0, 2)) == 2}
+    fit |= draw(_cases())
     return _two_steps("baseline", place, fit, _used(draw, place, fit))
 
 
@@ -171,6 +181,8 @@ def _calibration(case: Case, found: Any, curve: Any, time: Any, event: Any, risk
 
 
 def check_baseline(case: Case, outcome: Outcome) -> None:
+    if is_judged(case):
+        return check_hazard(case, outcome)
     fit = case.steps[0][1]
 
     def compare(result: Any) -> None:
@@ -184,7 +196,7 @@ def check_baseline(case: Case, outcome: Outcome) -> None:
             total = cox.cumulative_hazard(time[rows], event[rows], risk[rows], moment, *own)
             close(f"baseline hazard at {moment}", hazard, total, 1e-4, 1e-6)
 
-    judge(case, outcome, [], compare, [*GUARDS, ("PolicyError", "the model would tell a record")])
+    return judge(case, outcome, [], compare, [*GUARDS, ("PolicyError", "the model would tell a record")])
 
 
 FUNCTIONS = {

@@ -2,7 +2,7 @@
 
 from fedbayes.federation.vertical.remote import partial_match, partial_submit
 
-from .horizontal.judging.partials import partial_measures, partial_predictors, partial_table
+from .horizontal.judging.partials import partial_hazard, partial_measures, partial_predictors, partial_table
 from .horizontal.partials import partial_risk, partial_scores, partial_squares, partial_tally, partial_weigh
 from .horizontal.private.partials import partial_outline, partial_slope
 from .noisy.partials import partial_arrange, partial_factors, partial_products, partial_survey
@@ -26,6 +26,7 @@ __all__ = [
     "partial_finish",
     "partial_folds",
     "partial_group",
+    "partial_hazard",
     "partial_held_out",
     "partial_judge",
     "partial_locate",

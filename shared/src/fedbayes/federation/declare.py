@@ -24,10 +24,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
-from ..bayes.encoding import nearest
 from .errors import ArgumentError
 from .frozen import dataclass_transform
 from .kinds import Kind
+from .misnamed import meant
 
 REQUIRED = dataclasses.MISSING
 TARGET, OWN, UNIT, PARTIES = range(4)
@@ -220,7 +220,7 @@ class Arguments:
         declared = cls.declared()
         if isinstance(model := given.get("model"), Mapping):
             cls.check_model(function, model)
-        _check_names(function, declared, given)
+        _check_names(cls.__module__.partition(".")[0], function, declared, given)
         asked = cls(**{one.name: one.check(given.get(one.name, one.default)) for one in declared})
         asked.check_together()
         return asked
@@ -243,17 +243,6 @@ class Arguments:
         return warnings
 
 
-SIMILAR = (
-    ("columns", "features"),
-    ("features", "columns"),
-    ("target", "label"),
-    ("outcome", "label"),
-    ("duration", "time"),
-    ("status", "event"),
-)
-"""Names that other functions and packages have, and ours for the same."""
-
-
 def arguments_of(function: Callable[..., Any]) -> type[Arguments]:
     """Return the class of arguments of ``function(federation, asked)``.
 
@@ -269,7 +258,7 @@ def arguments_of(function: Callable[..., Any]) -> type[Arguments]:
     return annotated
 
 
-def _check_names(function: str, declared: Sequence[Argument], given: Mapping[str, Any]) -> None:
+def _check_names(package: str, function: str, declared: Sequence[Argument], given: Mapping[str, Any]) -> None:
     """Raise `ArgumentError` naming an argument that is unknown, goes by an old name, or is missing."""
     names = [one.name for one in declared]
     former = {old: one.name for one in declared for old in one.declared.formerly}
@@ -279,9 +268,9 @@ def _check_names(function: str, declared: Sequence[Argument], given: Mapping[str
                 f"{function} has no argument '{name}': it is now called '{former[name]}'; give {former[name]}"
             )
         if name not in names:
-            meant = next((other for one, other in SIMILAR if one == name and other in names), None)
-            near = f" (did you mean '{meant}'?)" if meant else nearest(name, names)
-            raise ArgumentError(f"{function} has no argument '{name[:60]}'{near}; it takes: {', '.join(names)}")
+            raise ArgumentError(
+                f"{function} has no argument '{name[:60]}'{meant(name, names, package)}; it takes: {', '.join(names)}"
+            )
     missing = next((one.name for one in declared if one.required and one.name not in given), None)
     if missing is not None:
         raise ArgumentError(f"{function} needs the argument '{missing}'")

@@ -12,6 +12,7 @@ from fedbayes.federation.errors import DataProblem
 from .narrow import is_narrow
 
 Vector = npt.NDArray[np.float64]
+DURATIONS = "numbers, such as the days from the start of a record's observation, in a column of the station's table"
 CODES = {"0": 0.0, "1": 1.0}
 """Events as a dictionary has them where it calls the column a category."""
 LARGEST_WEIGHT = 2.0**10
@@ -48,8 +49,10 @@ def checked(frame: Any, time: str, event: str) -> tuple[Vector, Vector]:
     columns = {time: frame[time], event: events_as_numbers(frame[event])}
     for name, column in columns.items():
         if booleans_as_such(column).dtype.kind not in "biuf":
-            wanted = "numbers" if name == time else "1 for an event and 0 for a censored record"
-            raise DataProblem(f"outcome column '{name}' holds text; give {wanted}")
+            wanted = (
+                f" or dates; give {DURATIONS}" if name == time else "; give 1 for an event and 0 for a censored record"
+            )
+            raise DataProblem(f"outcome column '{name}' holds text{wanted}")
     times = columns[time].to_numpy(dtype=np.float64)
     if not np.all(np.isfinite(times)) or np.any(times < 0.0):
         raise DataProblem(f"time column '{time}' has negative or infinite times; correct the station's file")
@@ -108,7 +111,8 @@ def _numbers(frame: Any, column: str, role: str) -> Vector:
     if frame[column].isna().any():
         raise DataProblem(f"{role} column '{column}' has missing values; fill them in, or set missing='complete'")
     if booleans_as_such(frame[column]).dtype.kind not in "iuf":
-        raise DataProblem(f"{role} column '{column}' must hold numbers")
+        wanted = f"{DURATIONS}; it holds text or dates" if role == "entry" else "numbers"
+        raise DataProblem(f"{role} column '{column}' must hold {wanted}")
     numbers = frame[column].to_numpy(dtype=np.float64)
     if not np.all(np.isfinite(numbers)):
         raise DataProblem(f"{role} column '{column}' has values that are not finite; correct the station's file")

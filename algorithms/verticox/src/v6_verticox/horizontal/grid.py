@@ -171,6 +171,12 @@ class Masses:
         return cls(died, left, np.atleast_2d(np.asarray(entering, dtype=np.float64)))
 
     @classmethod
+    def read(cls, vector: Vector, count: int) -> Masses:
+        """Return the masses of `partials.sums_by_place`, (6 * count,), by place."""
+        sums = vector.reshape(2, 3, count)
+        return cls(sums[:, 0], sums[:, 1], sums[:, 2])
+
+    @classmethod
     def joined(cls, parts: Sequence[Masses]) -> Masses:
         """Return the masses of all strata."""
         events, censored, entering = (
@@ -182,6 +188,12 @@ class Masses:
     def merged(self, kept: list[int]) -> Masses:
         """Return the masses of one stratum by united place."""
         return Masses(merged(self.events, kept), merged(self.censored, kept), merged(self.entering, kept))
+
+    def at_risk(self, slots: Slots) -> Vector:
+        """Return the sums over the records that are at risk at each time, (times,)."""
+        leave, enter = self.events[0] + self.censored[0], np.append(self.entering[0, 1:], 0.0)
+        enter[slots.beyond] = 0.0  # the next place is the first of another stratum
+        return np.concatenate([np.cumsum(part[::-1])[::-1] for part in slots.parts(leave - enter)])[slots.timed]
 
     def by_stratum(self, slots: Slots) -> list[Masses]:
         """Return the masses of each stratum."""

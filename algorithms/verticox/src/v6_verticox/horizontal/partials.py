@@ -16,6 +16,7 @@ from fedbayes.federation.manifest import digest_of
 from .grid import Tally
 from .messages import Point, Question, RiskRequest, ScoresRequest, SquaresRequest, TallyRequest, WeighRequest
 from .rows import Rows, agreement, read, score_products, weighted_squares
+from .slots import Slots
 
 Vector = npt.NDArray[np.float64]
 BITS = 32
@@ -46,15 +47,10 @@ def partial_weigh(station: Station, request: WeighRequest) -> SumReply:
     **Reveals** to central these sums over all stations, about none or `minimum_count` records or more each. **Assumes** that at least two stations do not
     collude with central.
     """
-    _tallied(station, request.question)
+    tallied(station, request.question)
     rows, slots = read_rows(station, request.question), request.question.slots
     once(station, "weighed", "the weights", times=np.array(request.question.times))
-    parts = []
-    for weight in (rows.weight, rows.weight**2):
-        parts.append(np.bincount(rows.cell[rows.event], weight[rows.event], minlength=slots.count))
-        parts.append(np.bincount(rows.cell[~rows.event], weight[~rows.event], minlength=slots.count))
-        parts.append(np.bincount(rows.first, weight, minlength=slots.count))
-    return masked(station, np.concatenate(parts))
+    return masked(station, sums_by_place(rows, slots, rows.weight))
 
 
 @partial
@@ -109,6 +105,16 @@ def partial_scores(station: Station, request: ScoresRequest) -> SumReply:
     return masked(station, products[np.triu_indices(columns.shape[1])])
 
 
+def sums_by_place(rows: Rows, slots: Slots, sizes: Vector) -> Vector:
+    """Return the sums of the records' sizes, then of these squared: each over the events, the others and those that enter, by place."""
+    parts = []
+    for size in (sizes, sizes**2):
+        parts.append(np.bincount(rows.cell[rows.event], size[rows.event], minlength=slots.count))
+        parts.append(np.bincount(rows.cell[~rows.event], size[~rows.event], minlength=slots.count))
+        parts.append(np.bincount(rows.first, size, minlength=slots.count))
+    return np.concatenate(parts)
+
+
 def read_rows(station: Station, question: Question) -> Rows:
     """Return the station's records, if the node lets exact answers about them out."""
     station.require_private(False, question.design is not None and question.design.terms.has_formula)
@@ -120,7 +126,7 @@ def read_rows(station: Station, question: Question) -> Rows:
 def _at(station: Station, point: Point) -> tuple[Rows, Vector, Vector]:
     """Return the records, their columns centred and scaled, and their relative risks times case weights; refuse a point under a number that was used."""
     question = point.question
-    _tallied(station, question)
+    tallied(station, question)
     grid = {"times": question.times, "sizes": question.sizes}
     once(station, "scaled", "the points of this fit", **grid, centre=point.centre, scale=point.scale)
     once(station, f"point-{point.number}", "this point of the fit", coefficients=point.coefficients)
@@ -129,7 +135,7 @@ def _at(station: Station, point: Point) -> tuple[Rows, Vector, Vector]:
     return rows, columns, rows.weight * np.exp(np.minimum(columns @ point.coefficients, HIGHEST))
 
 
-def _tallied(station: Station, question: Question) -> None:
+def tallied(station: Station, question: Question) -> None:
     """Refuse a question that was not tallied in this job: central judged its domain, formula and cases by the tally."""
     station.kept("tallied")
     once(station, "tallied", "this fit", **_unchanged(question))

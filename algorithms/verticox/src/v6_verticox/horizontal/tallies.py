@@ -135,8 +135,7 @@ def weigh(federation: Federation, stations: Sequence[int], question: Question) -
     values = signed(summed, 6 * count + 1)
     if values[-1]:
         raise ArgumentError("weights: their sums are too large; divide them by their mean")
-    sums = (values[:-1] / 2.0**BITS).reshape(2, 3, count)
-    return grid.Masses(sums[:, 0], sums[:, 1], sums[:, 2])
+    return grid.Masses.read(values[:-1] / 2.0**BITS, count)
 
 
 def check_cases(question: Question, counted: grid.Tally, minimum_count: int) -> None:

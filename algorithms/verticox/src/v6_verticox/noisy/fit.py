@@ -23,7 +23,7 @@ from ..horizontal.private.matrix import whitened
 from ..horizontal.private.messages import STEPS, Asked, SlopeRequest
 from ..messages.setup import Plan
 from ..messages.setup import Question as Matched
-from ..rounds.joining import aligned, check_somewhere, joined
+from ..rounds.joining import aligned, check_outcome, check_somewhere, joined
 from ..shares.agreed import CHECK, check_bound, taker, total_of
 from .blurred import units
 from .cuts import Limits, blocks_of
@@ -72,6 +72,7 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
     )
     roles = {"time": [asked.question.time], "event": [asked.question.event]}
     check_somewhere(federation, parties, {**roles, "features": list(asked.question.domain)})
+    check_outcome(federation, parties, asked.question.time, asked.question.event, {})
     matched = Matched(
         asked.question.time,
         asked.question.event,
@@ -91,22 +92,19 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
 def _joint(federation: Federation, asked: Asked, helper: int, told: dict[int, ArrangeReply]) -> Joint:
     """Return who plays which part; the outcome holder is the last of the share holders."""
     question = asked.question
-    owners = [member for member, reply in told.items() if reply.outcome.value]
-    if len(owners) != 1:
-        where = "no station has both" if not owners else "two stations have"
-        raise ArgumentError(f"time and event: {where} the columns '{question.time}' and '{question.event}'")
+    owner = next(member for member, reply in told.items() if reply.outcome.value)
     homes: dict[str, int] = {}
     for feature in question.domain:
         at = [member for member, reply in told.items() if feature in reply.features.value]
         if len(at) > 1:
             raise ArgumentError(f"features: two stations have the column '{feature}'; check its name")
         homes[feature] = at[0]
-    others = [member for member in told if member in homes.values() and member != owners[0]]
+    others = [member for member in told if member in homes.values() and member != owner]
     if not others:
         raise PlacementError("all features are where the outcome is; use an ordinary Cox model at that station")
     if len(others) > MOST_HOLDERS:
         raise PlacementError(f"more than {MOST_HOLDERS} stations have features beside the outcome; leave some out")
-    holders = [*others, owners[0]]
+    holders = [*others, owner]
     check_equal_rows(told[member].records.value for member in holders)
     domain = {name: question.domain[name] for member in holders for name in question.domain if homes[name] == member}
     ordered = replace(question, domain=domain)
@@ -114,7 +112,7 @@ def _joint(federation: Federation, asked: Asked, helper: int, told: dict[int, Ar
         sum(len(ordered.labels_of(column)) for column in ordered.schema if homes[column.name] == member)
         for member in holders
     ]
-    records = told[owners[0]].records.value
+    records = told[owner].records.value
     return Joint(
         replace(asked, question=ordered), Plan(holders, widths, helper, records, [records], records, [], 0, True)
     )

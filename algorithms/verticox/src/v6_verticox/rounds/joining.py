@@ -9,6 +9,7 @@ from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
 from fedbayes.federation.horizontal import CountNoise
 from fedbayes.federation.vertical import MATCHED, choose_helper, open_parties
+from fedbayes.federation.vertical.columns import nearest_listed
 from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, SubmitReply, SubmitRequest
 
 from ..messages.setup import Question
@@ -85,8 +86,48 @@ def check_somewhere(federation: Federation, parties: Parties, named: Mapping[str
         for name in names:
             if name and not parties.holders[name]:
                 near = [federation.name(member) for member in parties.alike[name]]
-                hint = f" (one at {near[0]} differs only by blanks, capitals or accents)" if near else ""
+                written = f" (one at {near[0]} differs only by blanks, capitals or accents)" if near else ""
+                hint = written or nearest_listed(federation, name)
                 raise ArgumentError(f"{argument}: no station has the column '{name[:60]}'; check its name{hint}")
+
+
+def check_outcome(
+    federation: Federation, parties: Parties, time: str, event: str, beside: Mapping[str, str | None], of: str = ""
+) -> None:
+    """Refuse an outcome that is not whole at exactly one station, before anything is spent.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    parties : Parties
+        Who holds which column.
+    time, event : str
+        Columns, which some station has.
+    beside : mapping
+        Argument -> the column that must be there too.
+    of : str
+        What an error begins with, as ``model: `` where a model names the columns.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the arguments, the columns, and the stations that have them.
+    """
+
+    def at(column: str) -> str:
+        return f"'{column[:60]}' is at {' and '.join(federation.name(member) for member in parties.holders[column])}"
+
+    owners = [member for member in parties.holders[time] if member in parties.holders[event]]
+    if not owners:
+        raise ArgumentError(f"{of}time and event: {at(time)}, {at(event)}; both must be at one station")
+    if len(owners) > 1:
+        names = " and ".join(federation.name(member) for member in owners)
+        raise ArgumentError(f"{of}time and event: the outcome is at two stations ({names}); leave one of them out")
+    for argument, column in beside.items():
+        if column and owners[0] not in parties.holders[column]:
+            home = federation.name(owners[0])
+            raise ArgumentError(f"{of}{argument}: {at(column)}, and must be at {home}, where the outcome is")
 
 
 def aligned(federation: Federation, question: Question) -> tuple[int, dict[int, list[Parcel]]]:

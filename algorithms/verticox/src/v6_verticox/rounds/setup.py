@@ -19,7 +19,7 @@ from ..messages.products import Product
 from ..messages.setup import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
 from ..shares.agreed import layout, most_points
 from ..shares.complete import expected
-from .joining import aligned, check_somewhere, joined
+from .joining import aligned, check_outcome, check_somewhere, joined
 from .products import Planned, check_products, planned
 
 RECORDS_PER_COLUMN = 5  # fewer would let the sums that are opened, p + p(p+1)/2 a step, determine the columns
@@ -101,6 +101,8 @@ def prepare(
     roles = {name: [getattr(options, name)] for name in ("time", "event", "strata", "weights", "entry", "cluster")}
     design = "features" if terms is None else "formula"
     check_somewhere(federation, parties, {**roles, design: options.columns})
+    beside = {name: getattr(options, name) for name in ("strata", "weights", "entry")}
+    check_outcome(federation, parties, options.time, options.event, beside)
     question = Question(
         options.time,
         options.event,
@@ -133,11 +135,7 @@ def completed_terms(federation: Federation, options: Fit) -> Terms | None:
 
 
 def _planned(federation: Federation, question: Question, replies: dict[int, Described], solver: str) -> Prepared:
-    outcomes = [member for member, reply in replies.items() if reply.outcome is not None]
-    if len(outcomes) > 1:
-        names = " and ".join(federation.name(member) for member in outcomes)
-        raise ArgumentError(f"time and event: the outcome is at two stations ({names}); leave one of them out")
-    owner = outcomes[0]
+    owner = next(member for member, reply in replies.items() if reply.outcome is not None)
     _check_features(federation, question, replies)
     taking = [member for member, reply in replies.items() if reply.columns or reply.sides or reply.clusters]
     holders = [member for member in taking if member != owner] + [owner]

@@ -22,7 +22,7 @@ from .arguments import Baseline, Evaluate, Predict
 from .blind import judge_blindly
 from .crossval import cross_validate
 from .located import Located, checked_model, curves_of, warn_of_cases, warn_of_end
-from .whole import judge_by_rows
+from .whole import baseline_by_rows, judge_by_rows
 
 Floats = npt.NDArray[np.float64]
 REASON = "computed from the records without noise"
@@ -110,8 +110,10 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
 def baseline(federation: Federation, asked: Baseline) -> dict[str, Any]:
     """Return Breslow's cumulative baseline hazard of a fitted model on these records, at times with several events between them.
 
-    Of a model with weights or times of entry records have these here too.
+    Of a model with weights or times of entry records have these here too. Of a model of whole records the model's own treatment of ties is used.
     """
+    if asked.by_rows:
+        return baseline_by_rows(federation, asked)
     values = _assessed(federation, asked.model, "baseline", None, 2, asked)
     hazard = "the baseline hazard at a few times"
     reveals = {"label_holder": SEES, "central": hazard, "researcher": hazard, **JOINED}
@@ -141,9 +143,6 @@ def _assessed(
 ) -> dict[str, Any]:
     curves_of(checked_model(model))  # refuses a baseline that is none, before anybody is asked
     located = Located(federation, model, roles, ["partial_assess"], ("weights", "entry") if task == "baseline" else ())
-    if len(located.owners) != 1:
-        named = f"'{located.question.time[:60]}' and '{located.question.event[:60]}'"
-        raise ArgumentError(f"model: its time and event columns, {named}, must be at exactly one of the stations")
     owner = located.owners[0]
     replies = located.score(owner)
     request = AssessRequest(

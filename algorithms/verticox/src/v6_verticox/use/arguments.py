@@ -17,14 +17,47 @@ from ..messages.folds import MOST_FOLDS
 REVEALED = ("predictors", "aggregates")
 
 
+def of_rows(model: Any) -> bool:
+    """Say whether a model, which may be none, is one of whole records."""
+    return isinstance(model, Mapping) and model.get("split") == "horizontal"
+
+
 class Judging(Dealt):
     """Of every function that takes a fitted model."""
+
+    idle_by_rows: ClassVar[tuple[str, ...]] = ("helper",)
+    """Arguments that have no effect with a model of whole records."""
 
     by_columns: ClassVar[bool] = True
     """Whether the model must be one of columns of the same records."""
 
     of_whole_records: ClassVar[str] = ""
     """What to do instead with a model of whole records."""
+
+    model: dict[str, Any] = argument(MODEL, "What is judged.", rank=TARGET)
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether the model is one of whole records."""
+        return of_rows(self.model)
+
+    @property
+    def identifier(self) -> str:
+        """The identifier's column, "" where the files are aligned, or stations hold whole records."""
+        return "" if self.by_rows else super().identifier
+
+    def unused(self) -> list[str]:
+        """Warn of a helper, too, and of identifiers, which whole records do not need."""
+        given = [name for name in self.idle_by_rows if self.by_rows and getattr(self, name) is not None]
+        return super().unused() + [f"{name} has no effect with a model of whole records" for name in given]
+
+    def refuse_of_columns(self, given: Mapping[str, Any]) -> None:
+        """Refuse arguments that were given with a model of whole records, and are for columns of the same records."""
+        other = [name for name, value in {**given, "rows_aligned": self.rows_aligned}.items() if value]
+        if self.by_rows and other:
+            raise ArgumentError(
+                f"{other[0]} is for columns of the same records at several stations, and this model is one of whole records; leave it out"
+            )
 
     @classmethod
     def check_model(cls, function: str, model: Mapping[str, Any]) -> None:
@@ -48,7 +81,6 @@ class Evaluate(Promised, Judging):
     by_columns: ClassVar[bool] = False
     rounds_usually: ClassVar[int] = 6
 
-    model: dict[str, Any] = argument(MODEL, "What is judged.", rank=TARGET)
     epsilon: float | None = argument(
         EPSILON,
         "Privacy budget of the whole answer, for every row, of a model of whole records: one table with noise; above 20 no result is called private.",
@@ -80,16 +112,6 @@ class Evaluate(Promised, Judging):
         "predictors",
     )
 
-    @property
-    def by_rows(self) -> bool:
-        """Whether the model is one of whole records."""
-        return self.model.get("split") == "horizontal"
-
-    @property
-    def identifier(self) -> str:
-        """The identifier's column, "" where the files are aligned, or stations hold whole records."""
-        return "" if self.by_rows else super().identifier
-
     def check_together(self) -> None:
         """Refuse folds of a given model, and what is for the other split."""
         super().check_together()
@@ -100,20 +122,12 @@ class Evaluate(Promised, Judging):
                 "epsilon is for split='horizontal', models of whole records: an evaluation over columns of the same records is exact; leave epsilon out"
             )
         self.check_budget()
-        if not self.by_rows:
-            return
-        other = [name for name, given in (("folds", self.folds), ("rows_aligned", self.rows_aligned)) if given]
-        if other or self.reveal == "aggregates":
-            raise ArgumentError(
-                f"{'reveal' if not other else other[0]} is for columns of the same records at several stations, and this model is one of whole records; "
-                "leave it out"
-            )
+        self.refuse_of_columns({"folds": self.folds, "reveal": self.reveal == "aggregates"})
 
     @classmethod
     def usual_rounds(cls, given: Mapping[str, Any]) -> int:
         """Return fewer where stations hold whole records."""
-        model = given.get("model")
-        if isinstance(model, Mapping) and model.get("split") == "horizontal":
+        if of_rows(given.get("model")):
             return 3 if given.get("epsilon") is None else 2
         return cls.rounds_usually
 
@@ -143,11 +157,20 @@ class Predict(Judging):
 
 
 class Baseline(Judging):
-    """Of `baseline`."""
+    """Of `baseline`; that of a model of whole records is taken on whole records."""
 
     rounds_usually: ClassVar[int] = 5
-    of_whole_records: ClassVar[str] = (
-        "its own baseline is in the model (model.baseline, which `fedbayes show` prints); evaluate compares it with other records (calibration)"
-    )
+    by_columns: ClassVar[bool] = False
+    idle_by_rows: ClassVar[tuple[str, ...]] = ("helper", "id_column")
 
     model: dict[str, Any] = argument(MODEL, "Whose baseline.", rank=TARGET)
+
+    def check_together(self) -> None:
+        """Refuse what is for the other split."""
+        super().check_together()
+        self.refuse_of_columns({})
+
+    @classmethod
+    def usual_rounds(cls, given: Mapping[str, Any]) -> int:
+        """Return fewer where stations hold whole records."""
+        return 3 if of_rows(given.get("model")) else cls.rounds_usually

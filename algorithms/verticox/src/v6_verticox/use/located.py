@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedbayes.bayes.term_reader import read_terms
-from fedbayes.federation import Federation
+from fedbayes.federation import Federation, Parties
 from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.manifest import outline_of
@@ -18,7 +18,7 @@ from ..arguments import checked_terms
 from ..cox.baseline import steps_of
 from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreRequest, split_name
 from ..messages.setup import Question
-from ..rounds.joining import aligned, check_somewhere, joined
+from ..rounds.joining import aligned, check_outcome, check_somewhere, joined
 
 
 class Located:
@@ -53,7 +53,7 @@ class Located:
             derived_from=derived,
             helped=id_column is not None,
         )
-        check_somewhere(federation, parties, {"model": used})
+        self._check_columns(parties, used, ("strata", *cases) if functions else None)
         self.members = parties.members
         self.question = Question(
             self.model["time"],
@@ -72,6 +72,15 @@ class Located:
         self.features = {member: reply.features.value for member, reply in replies.items()}
         self.rows = {member: reply.rows.value for member, reply in replies.items()}
         self.owners = [member for member, reply in replies.items() if reply.outcome.value]
+
+    def _check_columns(self, parties: Parties, used: Sequence[str], beside: Sequence[str] | None) -> None:
+        """Refuse columns that no station has, and, where the outcome is looked at, one that is not at one station with what is `beside` it."""
+        check_somewhere(self.federation, parties, {"model": used})
+        if beside is not None:
+            named = {name: self.model.get(name) for name in ("time", "event", *beside)}
+            check_somewhere(self.federation, parties, {"model": list(named.values())})
+            there = {name: named[name] for name in beside}
+            check_outcome(self.federation, parties, self.model["time"], self.model["event"], there, "model: ")
 
     def score(self, receiver: int, identifiers: bool = False) -> dict[int, RecordsReply]:
         """Return all members' replies: for central (0) or sealed for the outcome holder. Who does not score adds masks alone."""

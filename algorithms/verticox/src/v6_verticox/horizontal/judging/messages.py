@@ -27,29 +27,24 @@ MOST_BINS = 20
 """Of the linear predictor in a stratum: pairs in one bin are estimated, one in 20."""
 
 
-class Judged(Message):
-    """A model and the records that it is judged on.
+class Applied(Message):
+    """A model and the records that it is applied to.
 
     Parameters
     ----------
     question : Question
-        Without weights, entry and clusters; the same grid in every stratum.
+        Of the records.
     model : dict
-        The outline, with its baseline, of the model that the researcher gave (`manifest.outline_of`): stations compare it with the manifest before an
-        exact answer, and take coefficients, offset and baseline from it.
+        The outline of the model that the researcher gave (`manifest.outline_of`): stations compare it with the manifest before an exact answer, and take
+        coefficients and offset from it.
     """
 
     question: Question
     model: dict[str, Any]
 
     def __post_init__(self) -> None:
-        question = self.question
-        if question.weights or question.entry or question.cluster:
-            raise ValueError("records are judged one by one, from the start")
-        if any(grid.tolist() != question.grids[0].tolist() for grid in question.grids):
-            raise ValueError("all strata have one grid")
-        check_array("coefficients", self.coefficients, (len(question.labels),))
-        middle, half = np.array(question.spans).T
+        check_array("coefficients", self.coefficients, (len(self.question.labels),))
+        middle, half = np.array(self.question.spans).T
         reach = np.abs(self.coefficients) * (np.abs(middle) + half)
         if not np.all(np.append(reach, abs(self.offset)) <= LARGEST):
             raise ValueError("coefficients or offset are no numbers, or far too large")
@@ -73,6 +68,30 @@ class Judged(Message):
         except (KeyError, TypeError):
             raise ValueError("the model of the request has no offset") from None
 
+    def predictors(self, columns: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return the linear predictors of design columns in units of half of their bounds' width, against a record at the mean."""
+        middle, half = np.array(self.question.spans).T
+        return np.asarray(product(columns, self.coefficients * half) + (self.coefficients @ middle - self.offset))
+
+
+class HazardRequest(Applied):
+    """Ask for the sums of case weights, and of relative risks, by time of the united grid, of which a baseline follows."""
+
+
+class Judged(Applied):
+    """A model and the records that it is judged on: without weights, entry and clusters, on the same grid in every stratum.
+
+    The outline has the model's baseline, which stations take from it too.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        question = self.question
+        if question.weights or question.entry or question.cluster:
+            raise ValueError("records are judged one by one, from the start")
+        if any(grid.tolist() != question.grids[0].tolist() for grid in question.grids):
+            raise ValueError("all strata have one grid")
+
     @property
     def steps(self) -> list[Step]:
         """The model's baseline of every stratum."""
@@ -95,11 +114,6 @@ class Judged(Message):
     def strata(self) -> int:
         """How many there are."""
         return len(self.question.sizes)
-
-    def predictors(self, columns: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return the linear predictors of design columns in units of half of their bounds' width, against a record at the mean."""
-        middle, half = np.array(self.question.spans).T
-        return np.asarray(product(columns, self.coefficients * half) + (self.coefficients @ middle - self.offset))
 
 
 class PredictorsRequest(Message):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,25 +15,32 @@ from fedbayes.federation.manifest import outline_of
 
 from ..declared import MOST_TIMES, checked_times
 from ..messages import MOST_COLUMNS, Question
-from .messages import Judged
+from .messages import Applied
 
 Vector = npt.NDArray[np.float64]
+Asked = TypeVar("Asked", bound=Applied)
 AS_IT_IS = "give the `model` of a result of verticox.fit as it is"
 MOST_STRATA = 100
 """Each adds 4,096 counts to a message."""
 
 
-def judged_model(model: Mapping[str, Any], grid: Sequence[float], levels: Sequence[str]) -> Judged:
+def applied_model(
+    kind: type[Asked], model: Mapping[str, Any], grid: Sequence[float], levels: Sequence[str], **cases: str
+) -> Asked:
     """Return a model with the question of its records, on a grid of times.
 
     Parameters
     ----------
+    kind : type
+        Of what is asked.
     model : mapping
         Of a fit to whole records, of which the parts of every Cox model are checked.
     grid : sequence of float
         Increasing.
     levels : sequence of str
         Strata, as the baseline names them; one without a name where there are none.
+    **cases : str
+        Columns of case weights and times of entry, where they count.
 
     Raises
     ------
@@ -59,17 +66,17 @@ def judged_model(model: Mapping[str, Any], grid: Sequence[float], levels: Sequen
             references={str(name): str(one) for name, one in references.items()},
             times=list(grid) * len(levels),
             sizes=[len(grid)] * len(levels),
-            ties="breslow",
+            ties=str(model.get("ties") or "breslow"),
             missing=str(model.get("missing", "refuse")),
             strata=within,
-            weights="",
-            entry="",
+            weights=cases.get("weights", ""),
+            entry=cases.get("entry", ""),
             cluster="",
             formula=str(model.get("formula") or ""),
         )
         coefficients = {str(entry["feature"]): float(entry["coefficient"]) for entry in model["coefficients"]}
         if set(coefficients) == set(question.labels) and len(coefficients) <= MOST_COLUMNS:
-            return Judged(question, outline_of(model, baseline=True))
+            return kind(question, outline_of(model, baseline=True))
     except (KeyError, TypeError, ValueError):
         pass
     raise ArgumentError(f"model: its domain, references, formula and coefficients do not agree; {AS_IT_IS}")

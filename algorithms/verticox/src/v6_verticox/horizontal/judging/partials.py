@@ -14,10 +14,10 @@ from fedbayes.federation.horizontal import Query, SumReply, answer, release
 
 from ...cox.agreement import Counted, agreeing, levels_of
 from ..grid import Tally
-from ..partials import masked, once, read_rows
+from ..partials import HIGHEST, masked, once, read_rows, sums_by_place, tallied
 from ..private.records import counting
 from ..rows import Rows, block
-from .messages import FINE, PLACES, REACH, Judged, MeasuresRequest, PredictorsRequest, TableRequest
+from .messages import FINE, PLACES, REACH, HazardRequest, Judged, MeasuresRequest, PredictorsRequest, TableRequest
 
 Vector = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -55,6 +55,23 @@ def partial_measures(station: Station, request: MeasuresRequest) -> SumReply:
     once(station, "measured", "these measures", **asked)
     rows = read_rows(station, judged.question)
     return masked(station, measured(rows, request), NOTE)
+
+
+@partial
+def partial_hazard(station: Station, request: HazardRequest) -> SumReply:
+    """Add up case weights, and weighted relative risks under the model, over the events, the other records and those that enter, by time of the united grid.
+
+    **Reveals** to central these sums over all stations, and those of their squares, about none or `minimum_count` records or more each. **Assumes** that at
+    least two stations do not collude with central.
+    """
+    question = request.question
+    check_claimed(station, request.model)
+    tallied(station, question)
+    once(station, "hazard", "this baseline", times=question.times, sizes=question.sizes, model=request.model)
+    rows = read_rows(station, question)
+    risk = rows.weight * np.exp(np.minimum(request.predictors(rows.columns), HIGHEST))
+    sums = [sums_by_place(rows, question.slots, sizes) for sizes in (rows.weight, risk)]
+    return masked(station, np.concatenate(sums), "the baseline of a Cox model")
 
 
 @partial
