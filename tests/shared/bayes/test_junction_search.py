@@ -7,7 +7,7 @@ import pytest
 
 from fedbayes.bayes.balance import simplex
 from fedbayes.bayes.junction_search import Limits, search, surplus
-from fedbayes.bayes.markov import Margin, along
+from fedbayes.bayes.squares import Margin, along
 
 PEOPLE = 20_000
 TREE = [(0, 1), (1, 2), (1, 3), (3, 4), (0, 5)]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fedbayes.bayes.balance import simplex
-from fedbayes.bayes.markov import Margin, MarkovNetwork, along, starts_of
+from fedbayes.bayes.markov import MarkovNetwork, starts_of
+from fedbayes.bayes.squares import Margin, along
 
 CARDINALITIES = [2, 3, 2, 4, 2]
 EDGES = [(0, 1), (1, 2), (0, 2), (2, 3)]  # 4 stands alone
@@ -37,9 +38,13 @@ def test_beliefs_are_the_margins_of_the_joint_distribution():
     full = joint(network)
     for clique, belief in zip(network.tree.cliques, network.beliefs(), strict=True):
         assert belief == pytest.approx(summed(full, clique))
-    assert network.margin((0, 2)) == pytest.approx(summed(full, (0, 2)))
-    with pytest.raises(ValueError, match="no clique"):
-        network.margin((0, 3))
+
+
+def test_the_smallest_clique_that_holds_variables_is_found():
+    tree = filled().tree
+    assert tree.cliques[tree.holding((0, 2), CARDINALITIES)] == (0, 1, 2)
+    assert tree.cliques[tree.holding((2,), CARDINALITIES)] == (2, 3)
+    assert tree.holding((0, 3), CARDINALITIES) is None
 
 
 def test_all_pairs_of_states():
@@ -81,15 +86,15 @@ def test_a_fit_to_exact_margins_finds_them():
     margins = [Margin(axes, 1000 * summed(target, axes), 2.0) for axes in [(0, 1, 2), (2, 3), (4,), (1, 4)]]
     found = MarkovNetwork.over(EDGES, CARDINALITIES).fit(margins, 1000, 2000)
     for margin in margins[:3]:
-        assert found.margin(margin.axes) == pytest.approx(margin.counts / 1000, abs=1e-3)
+        assert summed(joint(found), margin.axes) == pytest.approx(margin.counts / 1000, abs=1e-3)
 
 
 def test_a_fit_weighs_by_variance_and_leaves_nothing_negative():
     """Two tables that disagree: the mean with weights inverse to the variances, among distributions."""
     margins = [Margin((0,), np.array([80.0, 20.0]), 1.0), Margin((0,), np.array([50.0, 50.0]), 2.0)]
-    found = MarkovNetwork.over([], [2]).fit(margins, 100, 2000).margin((0,))
+    found = MarkovNetwork.over([], [2]).fit(margins, 100, 2000).beliefs()[0]
     assert found[0] == pytest.approx((4 * 0.8 + 0.5) / 5, abs=1e-4)
-    below = MarkovNetwork.over([], [3]).fit([Margin((0,), np.array([-5.0, 45.0, 60.0]), 1.0)], 100, 2000).margin((0,))
+    below = MarkovNetwork.over([], [3]).fit([Margin((0,), np.array([-5.0, 45.0, 60.0]), 1.0)], 100, 2000).beliefs()[0]
     assert below.min() >= 0.0
     assert below == pytest.approx([0.0, 0.425, 0.575], abs=3e-3)  # the projection on the simplex
 
@@ -103,11 +108,4 @@ def test_a_fit_to_differences_and_single_columns_is_one_to_the_counts() -> None:
         found.append(Margin(axes, along(maps, 1000 * summed(target, axes)), 2.0, maps))
     network = MarkovNetwork.over(EDGES, CARDINALITIES).fit([*alone, *found], 1000, 4000)
     for axes in [(0, 1, 2), (2, 3)]:
-        assert network.margin(axes) == pytest.approx(summed(target, axes), abs=3e-3)
-
-
-def test_matrices_are_applied_along_their_axes() -> None:
-    draw = np.random.default_rng(2)
-    table, first, second = draw.normal(size=(3, 4)), draw.normal(size=(2, 3)), draw.normal(size=(5, 4))
-    assert along((first, second), table) == pytest.approx(first @ table @ second.T)
-    assert (along((), table) == table).all()
+        assert summed(joint(network), axes) == pytest.approx(summed(target, axes), abs=3e-3)

@@ -22,8 +22,9 @@ import numpy.typing as npt
 
 from fedbayes.bayes.balance import balanced
 from fedbayes.bayes.junction_search import Limits, search
-from fedbayes.bayes.markov import Axes, Margin, MarkovNetwork
+from fedbayes.bayes.markov import MarkovNetwork
 from fedbayes.bayes.scores import Score
+from fedbayes.bayes.squares import Axes, Margin
 from fedbayes.bayes.structure import Structure
 from fedbayes.bayes.tables import Counts, TableOracle
 from fedbayes.federation.contrasts import Contrasts

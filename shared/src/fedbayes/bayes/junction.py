@@ -19,6 +19,12 @@ class JoinTree:
     above: tuple[int, ...]  # -1 at the root, which is the last one
     home: tuple[int, ...]  # clique that holds the family of each node
 
+    def holding(self, nodes: Iterable[int], cardinalities: Sequence[int]) -> int | None:
+        """Return the smallest clique that holds all these nodes, or None."""
+        wanted = set(nodes)
+        held = [(_cells(clique, cardinalities), i) for i, clique in enumerate(self.cliques) if wanted.issubset(clique)]
+        return min(held)[1] if held else None
+
 
 def build_tree(families: Sequence[Sequence[int]], cardinalities: Sequence[int]) -> JoinTree:
     """Return a junction tree of the moral graph: min-fill elimination, ties by weight and position.

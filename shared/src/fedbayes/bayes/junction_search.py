@@ -19,7 +19,8 @@ import numpy as np
 from scipy.special import chdtri
 
 from fedbayes.bayes.junction import TREE_CELLS
-from fedbayes.bayes.markov import Array, Margin, MarkovNetwork, along, starts_of
+from fedbayes.bayes.markov import MarkovNetwork, starts_of
+from fedbayes.bayes.squares import Array, Margin, along
 
 STANDS_OUT = 0.01
 """Chance that a pair without any dependence stands out of the noise, where single columns are known well."""
@@ -103,7 +104,7 @@ def _ranked(pairs: Sequence[Margin], network: MarkovNetwork, rows: float) -> lis
     scores = []
     for pair in pairs:
         a, b = pair.axes
-        if network.home(pair.axes) is None:
+        if network.tree.holding(pair.axes, network.cardinalities) is None:
             score = surplus(pair, joint[places[a], places[b]])
             if score > 0.0:
                 scores.append((-score, (a, b)))

@@ -13,16 +13,13 @@ Koller and Friedman, Probabilistic graphical models, 2009, chapter 10 (calibrati
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.junction import JoinTree, tree_of_graph
+from fedbayes.bayes.squares import Array, Axes, Margin, Squares
 
-Array = npt.NDArray[np.float64]
-Axes = tuple[int, ...]
 IMPOSSIBLE = -1e3
 """Logarithm of a weight that is 0 in floating point beside any other."""
 ENOUGH = 0.5
@@ -34,52 +31,6 @@ GROWTH = 1.4
 HALVINGS = 40  # of the step length, after which a step is too small to matter
 FEWEST_STEPS = 20
 """Of a fit: the first ones, whose length is still being found, say nothing of how near the end is."""
-
-
-@dataclass(frozen=True)
-class Term:
-    """What a measured margin is to a network: its clique, how that is summed and widened, and probabilities with their weight."""
-
-    home: int
-    outside: Axes
-    wide: list[int]
-    target: Array
-    weight: float
-    maps: tuple[Array, ...]
-
-
-@dataclass(frozen=True)
-class Margin:
-    """A table that was measured, or linear functions of it.
-
-    Attributes
-    ----------
-    axes : tuple of int
-        Its variables, rising.
-    counts : ndarray
-        Noisy counts, one axis a variable; may be negative. With `maps`, what these make of the counts, and noise.
-    deviation : float
-        Standard deviation of the noise in every cell, above 0.
-    maps : tuple of ndarray, optional
-        For every axis the matrix, shape (functions, states), that was applied along it; none: the counts themselves were measured.
-    """
-
-    axes: Axes
-    counts: Array
-    deviation: float
-    maps: tuple[Array, ...] = ()
-
-    def of(self, table: Array) -> Array:
-        """Return what was measured of a table, without noise."""
-        return along(self.maps, table)
-
-
-def along(maps: Sequence[Array], table: Array) -> Array:
-    """Return a table with a matrix applied along every axis; as it is where there are none."""
-    for matrix in maps:  # each puts its axis last, so all are in place in the end
-        rest = table.shape[1:]
-        table = (table.reshape(len(table), -1).T @ matrix.T).reshape(*rest, len(matrix))
-    return table
 
 
 class MarkovNetwork:
@@ -102,6 +53,14 @@ class MarkovNetwork:
             tuple(v for v in clique if above >= 0 and v in tree.cliques[above])
             for clique, above in zip(tree.cliques, tree.above, strict=True)
         ]
+        self._beyond: dict[tuple[int, int], Axes] = {}
+        self._wider: dict[tuple[int, int], list[int]] = {}
+        for clique, above in enumerate(tree.above):
+            separator = self._separators[clique]
+            for end in (clique, above):
+                members = tree.cliques[end]
+                self._beyond[clique, end] = tuple(i - len(members) for i, v in enumerate(members) if v not in separator)
+                self._wider[clique, end] = self._wide(separator, members)
 
     @classmethod
     def over(cls, edges: Iterable[tuple[int, int]], cardinalities: Sequence[int]) -> MarkovNetwork:
@@ -112,7 +71,7 @@ class MarkovNetwork:
         """Return the same distribution on the cliques of a graph that has all edges of this one."""
         wider = MarkovNetwork.over(edges, self.cardinalities)
         for clique, logs in zip(self.tree.cliques, self.logs, strict=True):
-            home = wider.home(clique)
+            home = wider.tree.holding(clique, self.cardinalities)
             if home is not None:
                 wider.logs[home] = wider.logs[home] + logs.reshape(self._wide(clique, wider.tree.cliques[home]))
         return wider
@@ -121,12 +80,6 @@ class MarkovNetwork:
     def cells(self) -> int:
         """Number of cells of all cliques together."""
         return sum(logs.size for logs in self.logs)
-
-    def home(self, axes: Iterable[int]) -> int | None:
-        """Return the smallest clique that holds all these variables, or None."""
-        wanted = set(axes)
-        candidates = [(self.logs[i].size, i) for i, clique in enumerate(self.tree.cliques) if wanted.issubset(clique)]
-        return min(candidates)[1] if candidates else None
 
     def beliefs(self, logs: Sequence[Array] | None = None) -> list[Array]:
         """Return the probabilities of every clique.
@@ -149,20 +102,6 @@ class MarkovNetwork:
             down = self._message(tables[above], clique, above) - up[clique]
             tables[clique] = tables[clique] + self._widened(down, clique, clique)
         return [np.exp(table) for table in tables]
-
-    def margin(self, axes: Axes, beliefs: Sequence[Array] | None = None) -> Array:
-        """Return the probabilities of variables (rising) that a clique holds together.
-
-        Raises
-        ------
-        ValueError
-            If no clique does.
-        """
-        home = self.home(axes)
-        if home is None:
-            raise ValueError("no clique of the network holds all these variables")
-        belief = (self.beliefs() if beliefs is None else beliefs)[home]
-        return np.asarray(belief.sum(axis=self._outside(axes, home)))
 
     def pairs(self) -> Array:
         """Return P(state of one variable, state of another), shape (states, states), the states of all variables in a row.
@@ -220,15 +159,15 @@ class MarkovNetwork:
         steps : int
             Most steps.
         """
-        terms = [self._term(margin, rows) for margin in margins if self.home(margin.axes) is not None]
+        squares = Squares(self.tree, self.cardinalities, margins, rows)
         logs, beliefs = self.logs, self.beliefs()
-        value, slope = self._objective(terms, beliefs)
-        length = 2.0 * len(terms) / max(sum(term.weight for term in terms), 1e-300)
+        value, slope = squares(beliefs)
+        length = 2.0 / max(squares.weight, 1e-300)
         for step in range(steps):
             for _ in range(HALVINGS):
                 tried = [table - length * part for table, part in zip(logs, slope, strict=True)]
                 new_beliefs = self.beliefs(tried)
-                below, next_slope = self._objective(terms, new_beliefs)
+                below, next_slope = squares(new_beliefs)
                 promised = sum(
                     float((part * (old - new)).sum())
                     for part, old, new in zip(slope, beliefs, new_beliefs, strict=True)
@@ -245,23 +184,6 @@ class MarkovNetwork:
                 break
         return MarkovNetwork(self.tree, self.cardinalities, logs)
 
-    def _term(self, margin: Margin, rows: float) -> Term:
-        home = self.home(margin.axes)
-        assert home is not None
-        wide = self._wide(margin.axes, self.tree.cliques[home])
-        weight = (rows / margin.deviation) ** 2
-        return Term(home, self._outside(margin.axes, home), wide, margin.counts / rows, weight, margin.maps)
-
-    def _objective(self, terms: Sequence[Term], beliefs: Sequence[Array]) -> tuple[float, list[Array]]:
-        """Return half of the weighted squares, and their derivative by the probabilities of every clique."""
-        value, slope = 0.0, [np.zeros_like(belief) for belief in beliefs]
-        for term in terms:
-            residual = along(term.maps, beliefs[term.home].sum(axis=term.outside)) - term.target
-            value += 0.5 * term.weight * float(np.vdot(residual, residual))
-            back = along([matrix.T for matrix in term.maps], residual)
-            slope[term.home] += (term.weight * back).reshape(term.wide)
-        return value, slope
-
     def _outside(self, axes: Axes, clique: int) -> Axes:
         """Return the positions in a clique of what is not among the variables."""
         return tuple(i for i, v in enumerate(self.tree.cliques[clique]) if v not in axes)
@@ -272,9 +194,7 @@ class MarkovNetwork:
 
     def _message(self, table: Array, clique: int, source: int) -> Array:
         """Return the logarithm of a table's sums over all but the separator of `clique`; `source` is whose table it is."""
-        members = self.tree.cliques[source]
-        batch = table.ndim - len(members)
-        outside = tuple(batch + i for i, v in enumerate(members) if v not in self._separators[clique])
+        outside = self._beyond[clique, source]
         if not outside:
             return table
         top = table.max(axis=outside, keepdims=True)
@@ -283,9 +203,8 @@ class MarkovNetwork:
 
     def _widened(self, message: Array, clique: int, target: int) -> Array:
         """Return a message over the separator of `clique` with axes of length 1 for the other variables of a clique."""
-        wide = self._wide(self._separators[clique], self.tree.cliques[target])
         batch = message.ndim - len(self._separators[clique])
-        return message.reshape([*message.shape[:batch], *wide])
+        return message.reshape([*message.shape[:batch], *self._wider[clique, target]])
 
 
 def starts_of(cardinalities: Sequence[int]) -> Mapping[int, slice]:
