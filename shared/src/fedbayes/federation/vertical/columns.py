@@ -18,9 +18,13 @@ from .states import ColumnStates, public_states
 
 def at_no_station(federation: Federation, column: str) -> str:
     """Return the words of an error about a column that nobody has, with the dictionary's column that is written nearly so."""
+    return f"column '{column}' is at no station that takes part, or may not be used there{nearest_listed(federation, column)}"
+
+
+def nearest_listed(federation: Federation, column: str) -> str:
+    """Return the question whether the dictionary's column that is written nearly so was meant; empty where there is none."""
     listed = (federation.dictionary or {}).get("columns", {})
-    meant = nearest(column, [name for name in listed if name != column])
-    return f"column '{column}' is at no station that takes part, or may not be used there{meant}"
+    return nearest(column, [name for name in listed if name != column])
 
 
 def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> dict[str, tuple[int, ...]]:
