@@ -135,7 +135,9 @@ AGAIN = {
 }
 
 
-@pytest.mark.parametrize("case", AGAIN)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.audit if case == "admm" else ()) for case in AGAIN]
+)
 def test_every_exact_question_is_answered_again(federation, case):
     """Numbers that a fit finds differ in the last digits from one time to the next, and are no question of the researcher's."""
     algorithm, function, arguments = AGAIN[case]

@@ -24,10 +24,13 @@ def test_of_cox_regression(function: Any, model: dict[str, Any], others: dict[st
         function.read("f", {"model": model, **others})
 
 
-@pytest.mark.parametrize("function", [Baseline, Predict])
-def test_of_whole_records(function: Any) -> None:
+def test_of_whole_records() -> None:
     with pytest.raises(ArgumentError, match=r"^model: it is one of whole records .*, and f is for columns"):
-        function.read("f", {"model": {**COX, "split": "horizontal"}})
+        Predict.read("f", {"model": {**COX, "split": "horizontal"}})
+
+
+@pytest.mark.parametrize("function", [Baseline, Predict])
+def test_of_linked_records(function: Any) -> None:
     with pytest.raises(ArgumentError, match=r"^id_column"):
         function.read("f", {"model": COX})
 
