@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from limits_kit import predicting
 from one_process import OneProcess
+from party_kit import by_rows
 
 from fedbayes.client.local import Job
 from fedbayes.client.planning import plan
@@ -287,6 +288,19 @@ def test_where_a_models_outcome_is_not_is_told_before_anything_is_debited(federa
     with pytest.raises(ArgumentError, match=text) as refusal:
         federation.run("verticox", function, {"model": model, "rows_aligned": True, "helper": "helper"})
     assert "debited" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("helpers", [[], ["helper"]])
+@pytest.mark.parametrize("by", [{"id_column": "id"}, {"rows_aligned": True}], ids=str)
+def test_whole_records_without_a_split_are_told_of_it(records, helpers, by):
+    table = records.assign(id=range(len(records)))
+    with (
+        OneProcess(by_rows(table, "abc"), helpers) as running,
+        pytest.raises(
+            ArgumentError, match=r"^split: every organization has all columns; .* fit with split='horizontal'$"
+        ),
+    ):
+        running.run("verticox", "fit", {"features": ["age", "dose"], "time": "time", "event": "event", **by})
 
 
 def test_a_dictionarys_column_is_guessed_for_one_that_no_station_has(federation):

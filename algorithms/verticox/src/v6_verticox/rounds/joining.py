@@ -16,6 +16,7 @@ from ..messages.setup import Question
 
 EXACT = CountNoise()
 ALIGNMENT_BITS = 64  # of an identifier's hash: two of a million records meet with probability 3e-8
+OTHER_PEOPLE = "where they hold different people, fit with split='horizontal'"
 
 
 def joined(
@@ -68,6 +69,8 @@ def joined(
         honest_fraction=noise.honest_fraction if noise.private else 0.0,
     )
     parties = open_parties(federation, organizations, helper, asked)
+    if len(parties.stations) > 1 and all(parties.holders[name] == list(parties.stations) for name in columns):
+        raise ArgumentError(f"split: every organization has all columns; {OTHER_PEOPLE}")
     chosen = choose_helper(federation, parties, helper) if helped or helper is not None else 0
     if len(parties.stations) < 2:
         raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")
@@ -123,7 +126,9 @@ def check_outcome(
         raise ArgumentError(f"{of}time and event: {at(time)}, {at(event)}; both must be at one station")
     if len(owners) > 1:
         names = " and ".join(federation.name(member) for member in owners)
-        raise ArgumentError(f"{of}time and event: the outcome is at two stations ({names}); leave one of them out")
+        raise ArgumentError(
+            f"{of}time and event: the outcome is at two stations ({names}); leave one of them out, or {OTHER_PEOPLE}"
+        )
     for argument, column in beside.items():
         if column and owners[0] not in parties.holders[column]:
             home = federation.name(owners[0])
