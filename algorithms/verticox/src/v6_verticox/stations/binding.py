@@ -13,7 +13,7 @@ An opening that central changes in the same way for all is noticed before (`open
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,8 @@ from ..shares.agreed import CHECK
 from ..shares.travel import Outgoing
 from .holder import ShareHolder
 
-PURPOSE = "verticox: what was told"
+PURPOSE, CHAIN = "verticox: what was told", "chain"
+"""For what masks are drawn; what is noted for the rounds of the job."""
 
 
 def chained(holder: ShareHolder, question: str, openings: Mapping[Name, npt.NDArray[Any]], label: str) -> bytes:
@@ -40,35 +41,36 @@ def chained(holder: ShareHolder, question: str, openings: Mapping[Name, npt.NDAr
     MessageError
         When the stage was asked for before with other contents.
     """
-    station, position, previous = holder.station, 0, b""
+    links = _links(holder)
     content = hashlib.sha256(repr((label, question)).encode())
     for name, opening in sorted(openings.items()):
         content.update(repr((name, opening.dtype.name, opening.shape)).encode())
         content.update(np.ascontiguousarray(opening).data)
-    while (kept := _link(station, position)) is not None and kept[0] != label:
-        previous, position = kept[1], position + 1
-    digest = hashlib.sha256(previous + content.digest()).digest()
-    if kept is None:
-        station.keep(f"chain|{position}", label=np.array(label), digest=np.frombuffer(digest, dtype=np.uint8))
-    elif kept[1] != digest:
+    position = _position(links, label)
+    previous = links[position - 1][1] if position else ""
+    digest = hashlib.sha256(bytes.fromhex(previous) + content.digest()).digest()
+    if position == len(links):
+        holder.station.memory.note(CHAIN, [label, digest.hex()])
+    elif links[position][1] != digest.hex():
         raise MessageError(TWICE)
     return digest
 
 
 def before(holder: ShareHolder, label: str) -> str:
     """Return the label of the stage before this one, empty before the first: what it opened is what may be received now."""
-    position, last = 0, ""
-    while (kept := _link(holder.station, position)) is not None and kept[0] != label:
-        position, last = position + 1, kept[0]
-    return last
+    links = _links(holder)
+    position = _position(links, label)
+    return links[position - 1][0] if position else ""
 
 
-def _link(station: Any, position: int) -> tuple[str, bytes] | None:
-    try:
-        kept = station.kept(f"chain|{position}")
-    except MessageError:
-        return None
-    return str(kept["label"]), bytes(kept["digest"].tobytes())
+def _links(holder: ShareHolder) -> list[tuple[str, str]]:
+    """Return the label and the chain's hash, as hexadecimal digits, of every stage until now."""
+    return [(label, digest) for label, digest in holder.station.memory.noted(CHAIN)]
+
+
+def _position(links: Sequence[tuple[str, str]], label: str) -> int:
+    """Return where in the chain a stage is, or comes next."""
+    return next((place for place, (known, _) in enumerate(links) if known == label), len(links))
 
 
 def bound(holder: ShareHolder, digest: bytes, label: str, outgoing: Outgoing) -> Outgoing:
