@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .codec import decode, encode
@@ -42,7 +43,12 @@ def keep(memory: Memory, preflight: Preflight | None) -> None:
 
 def kept(memory: Memory) -> Preflight | None:
     """Return what the job announced, or None."""
-    content = json.loads(memory.read(_KEPT) or b"null")
+    return _read(memory.read(_KEPT) or b"null")
+
+
+@lru_cache(maxsize=4)  # a round asks several times
+def _read(text: bytes) -> Preflight | None:
+    content = json.loads(text)
     return None if content is None else decode(Preflight, content)
 
 
