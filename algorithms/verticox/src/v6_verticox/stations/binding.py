@@ -70,7 +70,7 @@ def _links(holder: ShareHolder) -> list[tuple[str, str]]:
 
 def _position(links: Sequence[tuple[str, str]], label: str) -> int:
     """Return where in the chain a stage is, or comes next."""
-    return next((place for place, (known, _) in enumerate(links) if known == label), len(links))
+    return next((position for position, (one, _) in enumerate(links) if one == label), len(links))
 
 
 def bound(holder: ShareHolder, digest: bytes, label: str, outgoing: Outgoing) -> Outgoing:
