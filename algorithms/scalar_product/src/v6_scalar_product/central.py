@@ -147,8 +147,7 @@ def _tables(federation: Federation, names: list[str], asked: Tables, joint: bool
         domain=asked.domain,
         bins=asked.bins,
         missing_state=asked.missing_state,
-        private=asked.epsilon is not None,
-        covered=promise.covers(asked.epsilon),
+        epsilon=asked.epsilon,
         neighbors=asked.neighbors,
     )
     return SecureTables.open(federation, setup, names, groups=[names] if joint else [])

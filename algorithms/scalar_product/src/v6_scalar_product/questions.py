@@ -127,10 +127,7 @@ def open_question(
     """
     names = list(dict.fromkeys(columns))
     parties = open_parties(federation, asked.organizations, asked.helper, preflight)
-    noisy, covered = epsilon is not None, promise.covers(epsilon)
-    setup = setup_of(
-        federation, parties, asked.identifier, asked.helper, private=noisy, covered=covered, neighbors=neighbors
-    )
+    setup = setup_of(federation, parties, asked.identifier, asked.helper, epsilon=epsilon, neighbors=neighbors)
     engine = Engine(federation, setup)
     if asked.identifier in names:
         raise ArgumentError("columns must not hold the id_column")
@@ -151,7 +148,7 @@ def open_question(
         and len(table) > 2
         and subset_seconds(widths, rows, len(table)) <= tree_seconds(widths, rows, len(table))
     )
-    dealt = [one for level in _factors(tables, not covered) for one in _tables(level) if len(one) > 2]
+    dealt = [one for level in _factors(tables, not setup.covered) for one in _tables(level) if len(one) > 2]
     engine.match(dealt if by_subsets else [])
     return engine
 

@@ -196,8 +196,8 @@ class VerticalTables(Source):
             domain={**question.domain, **folded},
             bins=question.bins,
             missing_state=True,
-            private=question.budget.epsilon is not None,
-            covered=question.budget.covered,
+            epsilon=question.budget.epsilon,
+            delta=question.budget.delta,
             neighbors=question.neighbors,
         )
         self._tables = SecureTables.open(federation, setup, [*question.columns, *folded], narrow=True)

@@ -8,7 +8,7 @@ Central::
         federation, parties, id_column, helper=None | "name" | "none", records="intersection" | "union",
         domain={...} or None, bins="published" | "quantile" | "width" | {"column": [edges] | count},
         missing_state=False,
-        private=epsilon is not None,                                        # noisy answers only: public states
+        epsilon=epsilon,                                                    # noisy answers only: public states
         neighbors="replace_one" | "zero_out",                                # what they promise
     )
     tables = SecureTables.open(                                             # rounds 2 and 3

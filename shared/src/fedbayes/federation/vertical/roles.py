@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...dp.promise import covers
 from ...mpc.replicated import COMPUTING
 from .. import arguments
 from ..errors import ArgumentError, PlacementError, ThresholdError
@@ -116,9 +117,9 @@ def setup_of(
     domain: dict[str, Any] | None = None,
     bins: Any = "quantile",
     missing_state: bool = False,
-    private: bool = False,
+    epsilon: float | None = None,
+    delta: float | None = 0.0,
     guarded: bool = True,
-    covered: bool = False,
     neighbors: str = REPLACE_ONE,
 ) -> Setup:
     """Return the roles of a job, checked.
@@ -139,13 +140,12 @@ def setup_of(
         Rule or cut points for numeric columns, see `states.check_bins`.
     missing_state : bool
         Whether "missing" is the last state of every column.
-    private : bool
-        Whether only noisy answers will be asked: states must be public, "missing" is one of them, and nothing is refused because of data.
+    epsilon, delta : float or None
+        Budget of the noisy answers; without epsilon exact ones will be asked. With one, states must be public, "missing" is one of them, and, where
+        the noise may be called private (`dp.promise.covers`), nothing is refused because of data, whom conditions and cut points single out too.
     guarded : bool
-        Whether exact answers will be asked, so that conditions and cut points need enough records on either side. Without both, columns serve
-        scores of records only.
-    covered : bool
-        Whether the noise of private answers hides whom conditions and cut points single out (`dp.promise.covers`).
+        Whether exact answers will be asked, so that conditions and cut points need enough records on either side. Where neither exact nor noisy ones
+        are, columns serve scores of records only.
     neighbors : {"replace_one", "zero_out"}
         What the noise of private answers is promised for (`dp.neighbors.OF_RECORDS`).
 
@@ -167,7 +167,7 @@ def setup_of(
         raise ArgumentError("records: a union needs a helper; name an organization without data")
     if union and not id_column:
         raise ArgumentError("rows_aligned: united records are matched by an identifier; name the id_column")
-    missing = missing_state or union or private
+    private = epsilon is not None
     return Setup(
         chosen,
         list(parties.stations),
@@ -175,10 +175,10 @@ def setup_of(
         union,
         states,
         rules,
-        missing,
+        missing_state or union or private,
         private,
         guarded and not private,
-        covered,
+        covers(epsilon, delta),
         neighbors,
     )
 

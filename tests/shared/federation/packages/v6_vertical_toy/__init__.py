@@ -33,12 +33,11 @@ def run_tables(
     missing_state=False,
     narrow=False,
 ):
-    private = epsilon is not None
     budget = (epsilon or 0.0) * len(batches)
     told = Preflight(functions=PARTIALS, epsilon=budget, relation=Relation("replace_one", "record"))
     parties = open_parties(federation, organizations, helper, told)
     setup = setup_of(
-        federation, parties, "id", helper, records, domain=domain, missing_state=missing_state, private=private
+        federation, parties, "id", helper, records, domain=domain, missing_state=missing_state, epsilon=epsilon
     )
     tables = SecureTables.open(federation, setup, columns, narrow=narrow)
     answers = [tables.tables([tuple(question) for question in batch], epsilon) for batch in batches]
