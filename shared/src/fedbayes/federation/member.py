@@ -166,6 +166,14 @@ class Member:
         """Return what `keep` stored; `MessageError` if nothing of that name was kept in this job."""
         return self.memory.kept(self._part + name)
 
+    def note(self, kind: str, content: Any) -> None:
+        """Add plain JSON to what the job has noted of a kind at this station, once."""
+        self.memory.note(self._part + kind, content)
+
+    def noted(self, kind: str) -> list[Any]:
+        """Return what `note` added of a kind, in order."""
+        return self.memory.noted(self._part + kind)
+
     @property
     def question_digest(self) -> str:
         """Digest of the question of this round, by which a repeat is recognised."""

@@ -50,7 +50,7 @@ def chained(holder: ShareHolder, question: str, openings: Mapping[Name, npt.NDAr
     previous = links[position - 1][1] if position else ""
     digest = hashlib.sha256(bytes.fromhex(previous) + content.digest()).digest()
     if position == len(links):
-        holder.station.memory.note(CHAIN, [label, digest.hex()])
+        holder.station.note(CHAIN, [label, digest.hex()])
     elif links[position][1] != digest.hex():
         raise MessageError(TWICE)
     return digest
@@ -65,7 +65,7 @@ def before(holder: ShareHolder, label: str) -> str:
 
 def _links(holder: ShareHolder) -> list[tuple[str, str]]:
     """Return the label and the chain's hash, as hexadecimal digits, of every stage until now."""
-    return [(label, digest) for label, digest in holder.station.memory.noted(CHAIN)]
+    return [(label, digest) for label, digest in holder.station.noted(CHAIN)]
 
 
 def _position(links: Sequence[tuple[str, str]], label: str) -> int:
