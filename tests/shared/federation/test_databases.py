@@ -171,6 +171,7 @@ def test_a_view_and_a_query_file_are_read(node, tmp_path):
         "SELECT person_id FROM person; -- everybody\n-- in the study\n",
         "\ufeffSELECT person_id FROM person",
         "SELECT person_id FROM person WHERE ';' <> ':x'",
+        "SELECT person_id -- ; " + "-" * 80 + "\nFROM person",
     ],
 )
 def test_a_query_is_read_as_editors_write_it(node, tmp_path, written):
@@ -198,11 +199,11 @@ def test_bytes_are_the_text_that_they_are(node, tmp_path):
     with sqlite3.connect(file) as connection:
         connection.execute("CREATE TABLE study (code BLOB)")
         connection.executemany(
-            "INSERT INTO study VALUES (?)", [("é".encode(),), (b"\xff",), (None,), (memoryview(b"b"),)]
+            "INSERT INTO study VALUES (?)", [("é".encode(),), (b"\xff",), (None,), (memoryview(b"b"),), (b"\xfe",)]
         )
     connection.close()
     found = node(file, "study").frame()["code"]
-    assert sorted(found.dropna()) == ["b", "é", "\ufffd"]
+    assert sorted(found.dropna()) == ["\\xfe", "\\xff", "b", "é"], "two that are no text stay two"
     assert databases._plain(memoryview(b"b")) == "b"
 
 

@@ -55,23 +55,26 @@ class Located:
         )
         self._check_columns(parties, used, ("strata", *cases) if functions else None)
         self.members = parties.members
-        self.question = Question(
-            self.model["time"],
-            self.model["event"],
-            list(self.model["features"]),
-            self.model.get("strata"),
-            list(parties.stations),
-            chosen,
-            id_column,
-            formula=formula,
-            missing="complete" if self.model.get("missing") == "complete" else "refuse",
-        )
+        self.question = self._question(parties.stations, chosen, id_column, formula)
         rows, orders = aligned(federation, self.question)
         requests = {member: LocateRequest(self.question, rows, own) for member, own in orders.items()}
         replies = federation.round("partial_locate", requests, parties.stations, LocateReply)
         self.features = {member: reply.features.value for member, reply in replies.items()}
         self.rows = {member: reply.rows.value for member, reply in replies.items()}
         self.owners = [member for member, reply in replies.items() if reply.outcome.value]
+
+    def _question(self, stations: Sequence[int], helper: int, id_column: str | None, formula: str) -> Question:
+        return Question(
+            self.model["time"],
+            self.model["event"],
+            list(self.model["features"]),
+            self.model.get("strata"),
+            list(stations),
+            helper,
+            id_column,
+            formula=formula,
+            missing="complete" if self.model.get("missing") == "complete" else "refuse",
+        )
 
     def _check_columns(self, parties: Parties, used: Sequence[str], beside: Sequence[str] | None) -> None:
         """Refuse columns that no station has, and, where the outcome is looked at, one that is not at one station with what is `beside` it."""

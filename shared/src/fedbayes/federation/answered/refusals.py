@@ -6,8 +6,8 @@ may follow from values. From the node's maximum on it answers exact questions ab
 table holds, until its administrator forgets the refusals.
 
 A question is what stations were asked in a job until then and which models it names, without the names of columns in lists, keys, seals, numbers under
-masks and coefficients that the job itself found. So a question that is asked again, or of other columns with no border, code, condition or bound of its own,
-counts once.
+masks and all but the first three digits of coefficients that the job itself found. So a question that is asked again, or of other columns with no border,
+code, condition or bound of its own, counts once.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ ANSWERED, REFUSED = "answered\x1f", "refused\x1f"
 FILE = ("refusals", "question")
 """Name of the file's table, and of its texts."""
 FITTED = ("coefficients", "beside")
-"""Fields of requests with what earlier rounds of the job came to, which the next job that is asked the same finds again but for the last digits."""
+"""Fields of requests with what earlier rounds of the job came to, which the next job that is asked the same finds again but for the last digits.
+
+They count by their first three digits: a central that deviates chooses them, and what stations refuse of them follows from values too.
+"""
 
 
 def words_of(value: Any, is_column: Callable[[str], bool]) -> Any:
     """Return what a request asks as plain JSON, without bytes, masked numbers and lists of columns."""
     if isinstance(value, Message):
-        asked = [name for name in fields_of(cast(Any, type(value))) if name not in FITTED]
-        return {name: words_of(getattr(value, name), is_column) for name in asked}
+        words = {name: words_of(getattr(value, name), is_column) for name in fields_of(cast(Any, type(value)))}
+        return {name: _rounded(word) if name in FITTED else word for name, word in words.items()}
     if isinstance(value, dict):
         return {str(key): words_of(part, is_column) for key, part in sorted(value.items(), key=_key)}
     if isinstance(value, np.ndarray):
@@ -44,6 +47,14 @@ def words_of(value: Any, is_column: Callable[[str], bool]) -> Any:
         plain = all(isinstance(part, str) and is_column(part) for part in value)
         return None if plain else [words_of(part, is_column) for part in value]
     return None if isinstance(value, bytes) else value
+
+
+def _rounded(words: Any) -> Any:
+    if isinstance(words, dict):
+        return {key: _rounded(part) for key, part in words.items()}
+    if isinstance(words, list):
+        return [_rounded(part) for part in words]
+    return f"{words:.3g}" if isinstance(words, float) else words
 
 
 def _key(entry: tuple[Any, Any]) -> str:

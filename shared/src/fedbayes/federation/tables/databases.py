@@ -26,7 +26,7 @@ from ..errors import DataProblem, PolicyError
 ROWS = 50_000  # fetched at a time
 _PLAIN = {type(None), bool, int, float, str}
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*){0,2}")
-_END = re.compile(r";\s*(--[^\n]*\s*)*\Z")
+_END = re.compile(r";\s*(--[^\n]*(\n\s*|\Z))*\Z")
 _CLOSED = "the station's database cannot be opened; ask the node administrator to check its uri, user and password"
 _UNREADABLE = (
     "what FEDBAYES_COHORT names in the station's database cannot be read; "
@@ -190,7 +190,7 @@ def _plain(cell: Any) -> Any:
     if isinstance(cell, Decimal):
         return _number(cell)
     if isinstance(cell, bytes | memoryview):
-        return bytes(cell).decode(errors="replace")
+        return bytes(cell).decode(errors="backslashreplace")
     return cell if cell is None or isinstance(cell, (bool, int, float, str)) else str(cell)
 
 
