@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from harness.inprocess import InProcess
 from test_honest_fraction import FILES, LABELLED, TASKS
-from views_cases import COX_ROWS, DOMAIN, JOINED, LIMITS, horizontal
+from views_cases import COX_ROWS, DOMAIN, JOINED, LIMITS, QUESTIONS, horizontal, question_files
 
 from fedbayes.federation import announced, job
 from fedbayes.federation.codec import Message
@@ -228,6 +228,22 @@ def test_a_job_that_announced_nothing_pays_for_nothing() -> None:
         anything = mock.patch("fedbayes.federation.announced.check_function")
         with announcing(silent), anything, pytest.raises(MessageError, match="it announced none"):
             run("tables")
+
+
+@pytest.mark.parametrize("method", ["scalar_product", "vertibayes", "bayesian_ensemble", "verticox"])
+def test_records_are_linked_by_the_column_that_the_job_announced(method: str) -> None:
+    """Which column that is is on record, and a station that does not let records be linked by it says so before anything is spent."""
+    question = next(one for one in QUESTIONS if one.method == method and one.function in ("fit", "count"))
+    asked, files = dict(question.arguments), question_files(question, False)
+
+    def other(one: Preflight) -> Preflight:
+        return dataclasses.replace(one, linked_by="person")
+
+    with InProcess(f"v6_{method}", files, {party: dict(LIMITS) for party in files}, question.central) as running:
+        with announcing(other), pytest.raises(MessageError, match="announced another column of identifiers"):
+            running.run(question.function, asked)
+        with announcing(other), mock.patch.object(announced, "check_linked"):
+            assert running.run(question.function, asked), "control"
 
 
 @pytest.mark.parametrize("function", ["partial_tables", "partial_scores"])

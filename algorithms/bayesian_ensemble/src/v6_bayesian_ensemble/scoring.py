@@ -75,7 +75,7 @@ class Election:
         )
         compared = ["partial_columns", "partial_tally"] if judged else []
         functions = (*MATCHED, *of_groups, "partial_votes", *compared)
-        preflight = Preflight((*columns, *identifier), functions=functions, queries=1, single_records=True)
+        preflight = Preflight((*columns, *identifier), id_column, functions=functions, queries=1, single_records=True)
         parties = open_parties(federation, organizations, helper, preflight)
         present = [m for m in model.members if set(m.stations) <= set(parties.stations)]
         absent = [m.name for m in model.members if m not in present]
@@ -233,7 +233,8 @@ def local_predictions(
     federation: Federation, model: Ensemble, id_column: str | None, organizations: list[int | str] | None
 ) -> tuple[list[str], list[str], Array]:
     """Return station, identifier and class probabilities of every station's own rows: two rounds."""
-    preflight = Preflight(tuple(columns_of(model)), functions=("partial_predict",), queries=1, single_records=True)
+    columns = tuple(columns_of(model))
+    preflight = Preflight(columns, id_column or "", functions=("partial_predict",), queries=1, single_records=True)
     parties = federation.open_channel(organizations, preflight)
     request = LocalRequest(dict(model.given or {}), id_column)
     replies = federation.round("partial_predict", request, parties.stations, PredictionsReply, last=True)

@@ -77,7 +77,9 @@ def _preflight(asked: Fit) -> Preflight:
     if asked.split == "hybrid" and asked.hybrid == "local":
         functions.append("partial_member")
     functions += [*PARTIALS, *(["partial_predicted"] if asked.weights == "score" else [])]
-    return Preflight((asked.label, *features, *identifier), functions=tuple(functions), queries=1 + len(features))
+    return Preflight(
+        (asked.label, *features, *identifier), asked.identifier, functions=tuple(functions), queries=1 + len(features)
+    )
 
 
 def _vertical(

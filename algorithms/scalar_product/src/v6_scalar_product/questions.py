@@ -101,6 +101,7 @@ def preflight_of(
     named = tuple(dict.fromkeys([*([id_column] if id_column else []), *columns]))
     return Preflight(
         columns=named,
+        linked_by=id_column,
         functions=(*PARTIALS, *extra),
         epsilon=epsilon or 0.0,
         queries=questions,

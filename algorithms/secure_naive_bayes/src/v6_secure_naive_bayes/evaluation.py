@@ -39,7 +39,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     functions = ("partial_features", "partial_scores", "partial_grades")
     names = [*model.features, column]
     used = tuple(filter(None, [*names, identifier]))
-    preflight = Preflight(used, functions=functions, queries=2, single_records=True)
+    preflight = Preflight(used, identifier, functions=functions, queries=2, single_records=True)
     parties = federation.open_channel(asked.organizations, preflight)
     held = federation.round("partial_features", FeaturesRequest(names, True), parties.stations, FeaturesReply)
     owners = owners_of(list(model.features), held, "organizations: the model's column", "include exactly one with it")

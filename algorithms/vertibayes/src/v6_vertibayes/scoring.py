@@ -56,7 +56,7 @@ class RecordScores:
         columns = [n for n in model.network.nodes if n in around or (with_label and n == label)]
         identifier = [id_column] if id_column else []
         functions = (*PARTIALS, "partial_scores", *(["partial_tally"] if with_label else []))
-        preflight = Preflight((*columns, *identifier), functions=functions, queries=1, single_records=True)
+        preflight = Preflight((*columns, *identifier), id_column, functions=functions, queries=1, single_records=True)
         parties = open_parties(federation, organizations, helper, preflight)
         setup = setup_of(
             federation,

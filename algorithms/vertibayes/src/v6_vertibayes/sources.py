@@ -81,9 +81,10 @@ class Question:
     def preflight(self) -> Preflight:
         """Return what the stations check before anything is spent."""
         by_rows = self.split == "horizontal"
-        identifier = [self.id_column] if self.id_column and not by_rows else []
+        identifier = "" if by_rows else self.id_column or ""
         return Preflight(
-            columns=(*self.columns, *identifier),
+            columns=(*self.columns, *filter(None, [identifier])),
+            linked_by=identifier,
             everywhere=by_rows,
             summed=by_rows,
             functions=("partial_counts",) if by_rows else PARTIALS,

@@ -154,8 +154,11 @@ def _refusals(policy: Any, preflight: Any, stations: int) -> list[str]:
     checks: list[tuple[Any, tuple[Any, ...]]] = [(policy.check_function, (name,)) for name in preflight.functions]
     checks += [
         (policy.check_release, (preflight.epsilon, preflight.delta)),
+        (policy.check_honest_fraction, (preflight.honest_fraction,)),
         (policy.check_columns, (list(preflight.columns),)),
     ]
+    if preflight.linked_by and policy.id_columns is not None:  # of a schema file a plan knows nothing
+        checks.append((policy.check_identifier, (preflight.linked_by,)))
     for check, given in checks:
         try:
             check(*given)

@@ -76,6 +76,13 @@ def check_function(memory: Memory, function: str) -> None:
         raise MessageError(f"{function} is none of the functions that the job announced to this station; the job stops")
 
 
+def check_linked(memory: Memory, column: str) -> None:
+    """Raise `MessageError` if the job did not announce that records are linked, or named, by this column."""
+    announced = kept(memory)
+    if announced is None or announced.linked_by != column:
+        raise MessageError("id_column: the job announced another column of identifiers to this station; the job stops")
+
+
 def check_debit(
     station: Member, entry: tuple[str, str], epsilon: float, delta: float, relation: Relation | None
 ) -> None:

@@ -47,6 +47,8 @@ class Preflight(Message):
     ----------
     columns : tuple of str
         Columns that it uses; a station that has one of them must allow it.
+    linked_by : str
+        Column by which records are linked, or named in predictions, or empty; a station that has it must allow that.
     everywhere : bool
         Whether every station with data must have all of `columns`.
     functions : tuple of str
@@ -77,6 +79,7 @@ class Preflight(Message):
     """
 
     columns: tuple[str, ...] = ()
+    linked_by: str = ""
     everywhere: bool = False
     functions: tuple[str, ...] = ()
     epsilon: float = 0.0
@@ -103,6 +106,14 @@ class Preflight(Message):
     def bound(self) -> tuple[float, float]:
         """Most (epsilon, delta) that a station may debit in the whole job."""
         return max(self.epsilon + self.shared_epsilon, self.most[0]), max(self.delta, self.most[1])
+
+    def least_epsilon(self, held: int) -> float:
+        """Return the least epsilon that a station debits that holds this many of `columns`, one of them the label.
+
+        For single records nothing of what is shared may be debited: they are scored by tables that were paid for.
+        """
+        tables = 0 if self.single_records else max(held - 1, 0)
+        return self.epsilon + self.shared_epsilon * tables / max(len(self.columns), 1)
 
 
 class OpenRequest(Message):

@@ -58,14 +58,17 @@ def _check(station: Station, preflight: Preflight) -> None:
     policy.check_honest_fraction(preflight.honest_fraction)
     if not station.has_data or (preflight.concerned and station.organization not in preflight.concerned):
         return
-    policy.check_release(preflight.epsilon, preflight.delta)
+    epsilon = preflight.least_epsilon(sum(name in station.columns for name in preflight.columns))
+    policy.check_release(epsilon, preflight.delta)
     station.require_private(preflight.private, any(name in station.columns for name in preflight.derived_from))
     if preflight.single_records:
         station.require_predictions()
     station.check_columns(list(preflight.columns))
     if preflight.everywhere:
         station.check_names(list(preflight.columns))
-    station.policy.check_budget(preflight.epsilon, preflight.delta, preflight.queries)
+    if preflight.linked_by in station.columns:
+        station.check_linked_by(preflight.linked_by)
+    policy.check_budget(epsilon, preflight.delta, preflight.queries)
 
 
 @partial

@@ -131,7 +131,7 @@ class Station(TableReader):
         Parameters
         ----------
         private : bool
-            Whether the answer is differentially private; then nothing is checked.
+            Whether the answer is differentially private; then nothing is checked. Nor is the first at a helper, which has no data.
         arithmetic : bool
             Whether the task has formulae of its own.
 
@@ -142,7 +142,7 @@ class Station(TableReader):
         ThresholdError
             If the task singles out a few rows (`choosing.check_exact`).
         """
-        if not private and not self.policy.allow_non_private:
+        if not private and self.has_data and not self.policy.allow_non_private:
             raise PolicyError(
                 "this node releases differentially private answers only; ask for one with an epsilon, "
                 "and with nothing whose refusals tell about values (outside='refuse') or that is only as published"
@@ -151,8 +151,11 @@ class Station(TableReader):
             choosing.check_exact(self, self.dictionary, arithmetic)
 
     def require_predictions(self) -> None:
-        """Raise `PolicyError` if single records of this node may not be classified or predicted, `MessageError` if the job did not announce it."""
-        if not self.policy.allow_predictions:
+        """Raise `PolicyError` if single records of this node may not be classified or predicted, `MessageError` if the job did not announce it.
+
+        A helper has none.
+        """
+        if self.has_data and not self.policy.allow_predictions:
             raise PolicyError(
                 "this node does not let single records be predicted; ask the node administrator to set FEDBAYES_ALLOW_PREDICTIONS"
             )

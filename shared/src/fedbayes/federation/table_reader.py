@@ -130,6 +130,13 @@ class TableReader(Member):
 
     def identifiers(self, column: str, minimum: bool = True) -> list[str]:
         """Return the identifiers in a column as they are written, one per row, empty where missing; under the guards of `data`."""
+        self.check_linked_by(column)
+        announced.check_linked(self.memory, column)
+        values = self.data([column], minimum, identifiers=(column,))[column]
+        return [identifier_text(value) for value in values.tolist()]
+
+    def check_linked_by(self, column: str) -> None:
+        """Raise `PolicyError` if records may not be linked by a column here, or not as the task's dictionary reads it; nothing is read."""
         self.check_all_rows()
         entry = None if self.dictionary is None else self.dictionary.columns.get(column)
         if entry is not None and (entry.is_derived or entry.missing or entry.recode):
@@ -138,8 +145,6 @@ class TableReader(Member):
                 "leave out its missing codes, recode, cut and derive"
             )
         self.policy.check_identifier(column)
-        values = self.data([column], minimum, identifiers=(column,))[column]
-        return [identifier_text(value) for value in values.tolist()]
 
     def check_all_rows(self) -> None:
         """Raise `PolicyError` where records are linked, or aligned, of a table of which the task chose rows: how many are left is told, with noise too."""

@@ -61,12 +61,12 @@ def private_by_columns(federation: Federation, options: Fit, question: Question)
 
 def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
     """Open the channel, match the records, and learn which station has which column."""
-    names = [asked.question.time, asked.question.event, options.id_column, *asked.question.domain]
     parties, helper = joined(
         federation,
         options.organizations,
         options.helper,
-        [name for name in names if name],
+        [asked.question.time, asked.question.event, *asked.question.domain],
+        options.id_column,
         CALLED,
         noise=asked.noise,
     )

@@ -23,7 +23,8 @@ def joined(
     federation: Federation,
     organizations: Any,
     helper: int | str | None,
-    columns: Sequence[str],
+    columns: Sequence[str | None],
+    id_column: str | None,
     functions: Sequence[str],
     queries: int = 1,
     single_records: bool = False,
@@ -39,7 +40,11 @@ def joined(
         The job.
     organizations, helper
         As the researcher named them.
-    columns, functions : sequence of str
+    columns : sequence of str or None
+        Columns beside that of the identifiers; None is left out.
+    id_column : str or None
+        None: the stations' rows are in the same order.
+    functions : sequence of str
         What will be asked, beside the rounds in which records are matched.
     queries : int
         Questions that will be debited.
@@ -56,8 +61,10 @@ def joined(
         raise ArgumentError(
             "helper: vertical Cox regression needs one; name an organization without data, or leave it out"
         )
+    named = [name for name in (*columns, id_column) if name]
     asked = Preflight(
-        columns=tuple(dict.fromkeys(columns)),
+        columns=tuple(dict.fromkeys(named)),
+        linked_by=id_column or "",
         functions=(*MATCHED, *functions),
         queries=0 if noise.private else queries,
         single_records=single_records,
@@ -69,7 +76,7 @@ def joined(
         honest_fraction=noise.honest_fraction if noise.private else 0.0,
     )
     parties = open_parties(federation, organizations, helper, asked)
-    if len(parties.stations) > 1 and all(parties.holders[name] == list(parties.stations) for name in columns):
+    if len(parties.stations) > 1 and all(parties.holders[name] == list(parties.stations) for name in named):
         raise ArgumentError(f"split: every organization has all columns; {OTHER_PEOPLE}")
     chosen = choose_helper(federation, parties, helper) if helped or helper is not None else 0
     if len(parties.stations) < 2:

@@ -92,12 +92,11 @@ def prepare(
     """
     terms = completed_terms(federation, options)
     cases = [options.strata, options.weights, options.entry, options.cluster]
-    named = [options.time, options.event, *cases, options.id_column, *options.columns]
+    columns = [options.time, options.event, *cases, *options.columns]
     called = [*FITTING, *functions, *(GROUPING if options.grouped else ())]
-    columns = [name for name in named if name]
     shown, derived = "partial_split" in functions, terms.derived_from if terms is not None else []
     whom = organizations, options.helper
-    parties, helper = joined(federation, *whom, columns, called, queries, shown, derived)
+    parties, helper = joined(federation, *whom, columns, options.id_column, called, queries, shown, derived)
     roles = {name: [getattr(options, name)] for name in ("time", "event", "strata", "weights", "entry", "cluster")}
     design = "features" if terms is None else "formula"
     check_somewhere(federation, parties, {**roles, design: options.columns})

@@ -39,15 +39,14 @@ class Located:
         terms = read_terms(formula) if formula else None
         used = self.model["features"] if terms is None else terms.columns
         outcome = [self.model.get(name) for name in ("time", "event", "strata", *cases)]
-        named = [*outcome, id_column, *used]
         called = ["partial_locate", "partial_score", *functions]
-        columns = [name for name in named if name]
         derived = [] if terms is None else terms.derived_from
         parties, chosen = joined(
             federation,
             roles.organizations,
             roles.helper,
-            columns,
+            [*outcome, *used],
+            id_column,
             called,
             single_records=True,
             derived_from=derived,

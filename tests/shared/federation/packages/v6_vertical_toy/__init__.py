@@ -34,7 +34,7 @@ def run_tables(
     narrow=False,
 ):
     budget = (epsilon or 0.0) * len(batches)
-    told = Preflight(functions=PARTIALS, epsilon=budget, relation=Relation("replace_one", "record"))
+    told = Preflight(linked_by="id", functions=PARTIALS, epsilon=budget, relation=Relation("replace_one", "record"))
     parties = open_parties(federation, organizations, helper, told)
     setup = setup_of(
         federation, parties, "id", helper, records, domain=domain, missing_state=missing_state, epsilon=epsilon
@@ -50,7 +50,7 @@ def run_tables(
 @toy_central
 def open_twice(federation, column, cuts):
     """A central function that deviates: it opens one column again with other cut points, in a round of another name."""
-    parties = open_parties(federation, preflight=Preflight(functions=PARTIALS))
+    parties = open_parties(federation, preflight=Preflight(linked_by="id", functions=PARTIALS))
     for points in cuts:
         setup = setup_of(federation, parties, "id", bins={column: points})
         Engine(federation, setup).submit([Wanted("states", [column])])

@@ -1,0 +1,94 @@
+"""What a node's limits refuse is refused before anything is spent anywhere, and `preflight` says it: every function, every limit that looks at no value."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from one_process import OneProcess
+from party_kit import with_folders
+from views_cases import QUESTIONS, Question, arguments_of, question_files
+
+from fedbayes.federation.errors import AlgorithmError
+
+OPEN = {"minimum_rows": 1, "minimum_organizations": 1, "minimum_count": 1, "allow_predictions": True}
+LIMITS: dict[str, Any] = {
+    "minimum_organizations": 9,
+    "allowed_columns": ["nothing"],
+    "maximum_epsilon": 0.1,
+    "maximum_delta": 1e-12,
+    "allow_non_private": False,
+    "allow_predictions": False,
+    "allowed_functions": ["partial_other"],
+    "budget_epsilon": 0.01,  # a helper has no ledger
+    "maximum_honest_fraction": 0.1,
+    "id_columns": ["other"],
+}
+KEPT = "classify-labelled"
+"""Its tables may have been paid for before: only in its third round a station knows what it debits."""
+TASKS = {
+    f"{position}-{question.name}": question
+    for position, question in enumerate(QUESTIONS)
+    if question.function not in ("preflight", "sample") and question.quick
+}
+SOME = ("secure_naive_bayes-evaluate-labelled", "vertibayes-classify", "scalar_product-count", "dp_naive_bayes-fit")
+
+
+class Asked:
+    """One task, asked again and again of nodes with other limits."""
+
+    def __init__(self, question: Question, folder: Path) -> None:
+        self.question, self.arguments = question, arguments_of(question)
+        files = question_files(question, False)
+        tables = {name: pd.read_csv(io.StringIO(text)) for name, text in files.items() if text is not None}
+        self.parties, self.helpers = (
+            with_folders(tables, folder),
+            [name for name, text in files.items() if text is None],
+        )
+
+    def _running(self, limited: str, limits: Mapping[str, Any]) -> OneProcess:
+        policies = {name: {**OPEN, "ledger": "vault", "allow_foreign_models": True} for name in self.parties}
+        policies |= dict.fromkeys(self.helpers, OPEN)
+        return OneProcess(self.parties, self.helpers, {**policies, limited: {**policies[limited], **limits}})
+
+    def run(self, limited: str, limits: Mapping[str, Any]) -> None:
+        """Run the task, of which one organization has these limits."""
+        with self._running(limited, limits) as running:
+            running.run(self.question.method, self.question.function, self.arguments, self.question.central)
+
+    def told(self, limited: str, limits: Mapping[str, Any]) -> str | None:
+        """Return what that organization says beforehand."""
+        asked = {"function": self.question.function, "arguments": self.arguments}
+        with self._running(limited, limits) as running:
+            stations = running.run(self.question.method, "preflight", asked, self.question.central)["stations"]
+        return str(stations[limited]) if stations[limited] else None
+
+
+def of_audits(name: str) -> Any:
+    return name if any(part in name for part in SOME) else pytest.param(name, marks=pytest.mark.audit)
+
+
+@pytest.mark.parametrize("name", [of_audits(name) for name in TASKS])
+def test_limits_are_told_beforehand_and_refuse_before_anything_is_spent(name: str, tmp_path: Path) -> None:
+    asked = Asked(TASKS[name], tmp_path)
+    for limited in ("b", *asked.helpers):
+        limits = {limit: value for limit, value in LIMITS.items() if limited == "b" or limit != "budget_epsilon"}
+        said = {limit: asked.told(limited, {limit: value}) for limit, value in limits.items()}
+        refusing = [limit for limit, told in said.items() if told]
+        limit = refusing[int(name.partition("-")[0]) % len(refusing)]  # each preflight is the first round of such a run
+        with pytest.raises(AlgorithmError, match=r"\(nothing was spent\)") as refused:
+            asked.run(limited, {limit: limits[limit]})
+        assert str(said[limit]) in str(refused.value)
+        allowed = {limit: value for limit, value in limits.items() if not said[limit]}
+        if KEPT in name:
+            allowed = {limit: value for limit, value in allowed.items() if "epsilon" not in limit}
+        asked.run(limited, allowed)
+
+
+def test_a_helper_has_no_records_that_limits_could_keep(tmp_path: Path) -> None:
+    asked = Asked(next(question for name, question in TASKS.items() if SOME[0] in name), tmp_path)
+    asked.run("helper", {"allow_predictions": False, "allow_non_private": False})
