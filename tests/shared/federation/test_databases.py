@@ -360,6 +360,14 @@ def test_postgresql_gives_the_same(node, postgres, tmp_path):
     assert source.present
     alike(source.frame(), expected(model), "person")
     assert len(node(postgres, "cdm.death", **access).frame()) == 10
+    (tmp_path / "cohort.sql").write_text(
+        """SELECT CAST('{"stage": "II", "known": true, "note": null}' AS jsonb) AS one, CAST('["é", 1.50]' AS json) AS other, ARRAY[1, 2] AS two"""
+    )
+    found = node(postgres, "cohort.sql", **access).frame()
+    assert json.loads(found["one"][0]) == {"stage": "II", "known": True, "note": None}
+    assert (found["other"][0], found["two"][0]) == ('["é", 1.5]', "[1, 2]"), (
+        "a text as JSON is written, not as Python is"
+    )
     (tmp_path / "cohort.sql").write_text("WITH gone AS (DELETE FROM cdm.death RETURNING *) SELECT * FROM gone")
     with pytest.raises(DataProblem):
         node(postgres, "cohort.sql", **access).frame()

@@ -178,7 +178,7 @@ def _address(label: str) -> Any:
 
 
 def _column(cells: Sequence[Any]) -> Any:
-    """Return the cells of a column with a type, as a file would have them: exact decimals as numbers, dates as text, bytes as the text that they are."""
+    """Return the cells of a column with a type, as a file would have them: exact decimals as numbers, dates, bytes and JSON as text."""
     import pandas
 
     if not set(map(type, cells)) <= _PLAIN:
@@ -191,6 +191,8 @@ def _plain(cell: Any) -> Any:
         return _number(cell)
     if isinstance(cell, bytes | memoryview):
         return bytes(cell).decode(errors="backslashreplace")
+    if isinstance(cell, dict | list):  # JSON, of which PostgreSQL's driver makes objects, SQLite's gives the text
+        return json.dumps(cell, ensure_ascii=False, default=str)
     return cell if cell is None or isinstance(cell, (bool, int, float, str)) else str(cell)
 
 
