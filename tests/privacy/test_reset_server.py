@@ -85,6 +85,15 @@ def test_what_was_answered_is_remembered_whatever_numbers_a_server_gives(tmp_pat
         ask(tmp_path, "abc", before=OTHERS)
 
 
+@pytest.mark.parametrize("name", ["", "itself", "peer a"])
+def test_no_name_stands_for_the_node_itself(name):
+    """Else two sets of organizations would be taken for one."""
+    member = object.__new__(Member)
+    member.organization = 1
+    names = {1: "a", 2: name, 3: "b"}
+    assert len({member.known_as(one, names) for one in names}) == len(names)
+
+
 def test_control_by_numbers_it_is_not(tmp_path, monkeypatch):
     monkeypatch.setattr(Member, "known_as", lambda _, member, names: f"{member} of {len(names)}")
     assert ask(tmp_path, "abcd") - ask(tmp_path, "abc", before=OTHERS) == 61

@@ -82,7 +82,7 @@ class Member:
 
     def known_as(self, member: int, names: Mapping[int, str]) -> str:
         """Return how this node remembers a member: itself by no name, others by that under which it knows their lasting keys. Numbers are a server's."""
-        return "" if member == self.organization else names[member]
+        return "itself" if member == self.organization else f"peer {names[member]}"
 
     @cached_property
     def channel(self) -> Channel:
