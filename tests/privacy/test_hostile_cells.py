@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 import re
 
 import numpy as np
@@ -11,12 +12,16 @@ from mock_kit import NO_DATA, run_mocked
 from one_process import OneProcess
 from rich.console import Console
 
+from fedbayes.client.cli import invoke
 from fedbayes.client.commands.exits import line_of
+from fedbayes.client.commands.listing import print_table, say
 from fedbayes.client.commands.progress import Progress
 from fedbayes.client.csv_text import csv_of
 from fedbayes.client.figures.style import name_axes, new_figure, to_svg
+from fedbayes.client.files import print_json
 from fedbayes.client.labels import legible
 from fedbayes.client.pages.report import render
+from fedbayes.client.sections import Cost
 from fedbayes.client.text.terminal import print_result
 from fedbayes.federation.errors import ArgumentError, log_line, rebuild
 
@@ -74,6 +79,35 @@ def test_a_report_escapes_categories(results, place):
     assert SECRET in page
     assert "<script>alert" not in page
     assert not re.search("[\x00\x07\x1b\x9b\u202e]", page)
+
+
+@pytest.mark.parametrize("place", range(len(CALLS)), ids=[task for _, task in CALLS])
+def test_nor_does_a_dossier(results, place, tmp_path, capsys):
+    """Those of organizations too, which a server tells."""
+    (tmp_path / "r.json").write_text(json.dumps({**results[place], "warnings": HOSTILE}))
+    assert invoke(["dossier", str(tmp_path / "r.json"), "--out", str(tmp_path / "d.html")]) == 0
+    assert invoke(["dossier", str(tmp_path / "r.json")]) == 0
+    page, told = (tmp_path / "d.html").read_text(), capsys.readouterr().out
+    for text in (page, told):
+        assert SECRET in text
+        assert all(one.isprintable() or one == "\n" for one in text)
+    assert "<script>alert" not in page
+    assert set(HOSTILE) <= set(
+        json.loads(told.removeprefix(f"dossier: {tmp_path / 'd.html'}\n"))["computation"]["warnings"]
+    )
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_no_list_on_the_terminal_obeys_a_name(capsys, hostile):
+    """Names of tasks and organizations are others' on a server; so are those of columns in a file that is checked."""
+    print_table(("name", hostile), [(hostile, None)], title="tasks")
+    say(f"warning: {hostile}")
+    print_json({hostile: hostile})
+    print(Cost(rounds=1, bytes=1, seconds=1.0, organizations=[hostile], aggregator=hostile))
+    shown = capsys.readouterr().out
+    assert SECRET in shown
+    assert all(one.isprintable() or one == "\n" for one in shown)
+    assert not any(line.startswith("error >") for line in shown.split("\n"))
 
 
 @pytest.mark.parametrize(

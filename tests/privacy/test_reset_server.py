@@ -1,10 +1,12 @@
 """A server whose database was reset gives new jobs the numbers of old ones, and nodes may still have the folders of these."""
 
 import pytest
+from one_process import OneProcess
 
 from fedbayes.dp.ledger import Ledger
 from fedbayes.federation import platform
-from fedbayes.federation.errors import MessageError
+from fedbayes.federation.errors import MessageError, ThresholdError
+from fedbayes.federation.member import Member
 from fedbayes.federation.memory import Memory
 from fedbayes.federation.platform import Origin, Run
 
@@ -59,3 +61,39 @@ def test_a_round_that_does_not_open_the_job_finds_the_old_one_over(node):
     node(OLD).wipe()
     with pytest.raises(MessageError, match="over"):
         node(NEW, opens=False).keys()
+
+
+def ask(folder, organizations, before=()):
+    """Return of how many records a task tells, on a server whose numbers of a, b, c and d come after those of others."""
+    parties = {name: {"default": folder / f"{name}.csv", "vault": folder / name} for name in (*before, *"abcd")}
+    for name, paths in parties.items():
+        paths["vault"].mkdir(exist_ok=True)
+        paths["default"].write_text("\n".join(["ill", *["no", "yes"] * 30, name]))
+    policies = {name: {"ledger": "vault", "allow_differences": False} for name in parties}
+    with OneProcess(parties, policies=policies) as federation:
+        asked = {"domain": {"ill": {"categories": ["no", "yes"]}}, "organizations": list(organizations)}
+        return federation.run("dp_naive_bayes", "describe", asked)["model"]["columns"]["ill"]["records"]
+
+
+OTHERS = ("w", "x", "y", "z")
+
+
+def test_what_was_answered_is_remembered_whatever_numbers_a_server_gives(tmp_path):
+    """A server that gives organizations other numbers, or a second one: the difference of the two tasks is d's table."""
+    assert ask(tmp_path, "abcd") == 244
+    with pytest.raises(ThresholdError, match="fewer organizations"):
+        ask(tmp_path, "abc", before=OTHERS)
+
+
+@pytest.mark.parametrize("name", ["", "itself", "peer a"])
+def test_no_name_stands_for_the_node_itself(name):
+    """Else two sets of organizations would be taken for one."""
+    member = object.__new__(Member)
+    member.organization = 1
+    names = {1: "a", 2: name, 3: "b"}
+    assert len({member.known_as(one, names) for one in names}) == len(names)
+
+
+def test_control_by_numbers_it_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(Member, "known_as", lambda _, member, names: f"{member} of {len(names)}")
+    assert ask(tmp_path, "abcd") - ask(tmp_path, "abc", before=OTHERS) == 61

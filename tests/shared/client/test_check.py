@@ -95,7 +95,7 @@ def test_peers_are_listed_accepted_and_forgotten(command, tmp_path):
 
 def test_refusals_are_counted_by_column_and_forgotten(command, tmp_path):
     assert command("node", "refusals", ".")[:2] == (0, "no question was refused because of values\n")
-    record = refusals.Refusals(tmp_path, 1, "table")
+    record = refusals.Refusals(tmp_path, "table")
     for question in ("first", "second"):
         assert record.refuse(["age", "income"], question, 5)
     record.answer(["age", "sex"], ["third"])

@@ -297,3 +297,19 @@ def test_the_page_runs_as_it_stands(command, tmp_path):
     assert command("predict", "fit.json", "north.csv", "--out", "p.csv")[0] == 0
     found = pd.read_csv(tmp_path / "p.csv")[list(expected.columns)]
     pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_exact=False, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "name", ["a\x85b", "a\u2028b", "\u202ea", "\x9b31m", "\x1b[31m", "a: b # c", "!!python/name:os.system", "*a"]
+)
+def test_a_draft_reads_back_whatever_names_hold_and_no_terminal_obeys_it(command, tmp_path, name):
+    pd.DataFrame({name: [f"{name}{row % 2}" for row in range(40)], "b": range(40)}).to_csv(
+        tmp_path / "h.csv", index=False
+    )
+    code, out, err = command("domain", "draft", "h.csv")
+    assert code == 0, err
+    assert all(one.isprintable() or one == "\n" for one in out + err)
+    (tmp_path / "d.yaml").write_text(out)
+    read = read_dictionary(tmp_path / "d.yaml")["columns"]
+    assert list(read) == [name, "b"]
+    assert read[name]["categories"] == [f"{name}0", f"{name}1"]

@@ -130,7 +130,7 @@ def test_against_every_sum_one_by_one(sets, minimum):
 
 
 def test_what_is_remembered(tmp_path, monkeypatch):
-    record, every = Linked(tmp_path, 1, "table"), np.arange(20)
+    record, every = Linked(tmp_path, "table"), np.arange(20)
 
     def admit(columns, places, total=20):
         return record.admit(columns, words_of(places, total), total, 5)

@@ -48,12 +48,12 @@ def test_readings_that_differ_in_one_row(tmp_path, old, new, refused):
     for number, pair in enumerate([(old, new), (new, old)]):
         folder = tmp_path / str(number)
         folder.mkdir()
-        record = Readings(folder, 1, "table")
+        record = Readings(folder, "table")
         assert record.admit([("column", pair[0])], 5, lambda _: texts)
         assert record.admit([("column", pair[1])], 5, lambda _: texts) is not refused
         assert record.admit([("column", pair[0])], 5, lambda _: texts), "what was answered once is no new reading"
-        assert Readings(folder, 2, "table").admit([("column", pair[1])], 5, lambda _: texts)
-        assert Readings(folder, 1, "another").admit([("column", pair[1])], 5, lambda _: texts)
+        assert Readings(folder, "of another organization").admit([("column", pair[1])], 5, lambda _: texts)
+        assert Readings(folder, "another").admit([("column", pair[1])], 5, lambda _: texts)
 
 
 def alone(groups, rows, minimum):
@@ -86,7 +86,7 @@ def test_against_every_group_one_by_one(groups, rows, minimum):
 def test_three_readings_that_are_apart_in_pairs_are_held_against_each_other(tmp_path):
     """Each two differ in many rows; the third makes one row of the first two's groups."""
     texts = [*("a" * 6), *("b" * 6), *("c" * 6), "p", *("q" * 5)]
-    record = Readings(tmp_path, 1, "table")
+    record = Readings(tmp_path, "table")
     assert record.admit([("column", words(missing=["a", "b", "p", "q"]))], 5, lambda _: texts)
     assert record.admit([("column", words(missing=["a", "c", "p", "q"]))], 5, lambda _: texts)
     assert not record.admit([("column", words(missing=["b", "c", "q"]))], 5, lambda _: texts)
@@ -99,7 +99,7 @@ def test_the_first_reading_of_a_column_needs_no_look_at_its_values(tmp_path):
         asked.append(column)
         return ["x"] * 20 + ["y"] * 20
 
-    readings = Readings(tmp_path, 1, "data")
+    readings = Readings(tmp_path, "data")
     assert readings.admit([(name, words()) for name in "abc"], 5, texts)
     assert not asked
     assert readings.admit([("a", words(["x"])), ("b", words())], 5, texts)
@@ -107,7 +107,7 @@ def test_the_first_reading_of_a_column_needs_no_look_at_its_values(tmp_path):
 
 
 def test_too_many_readings_and_a_damaged_record_let_nothing_out(tmp_path):
-    record = Readings(tmp_path, 1, "table")
+    record = Readings(tmp_path, "table")
     texts = [f"v{number}" for number in range(readings.MOST_READINGS + 2) for _ in range(5)]
     everything = {f"v{number}": "all" for number in range(readings.MOST_READINGS + 2)}
 
@@ -274,7 +274,7 @@ def test_two_ranges_that_one_row_lies_between(tmp_path):
 )
 def test_conditions_that_differ_in_one_row(tmp_path, first, second, refused):
     texts = [str(value) for value in range(60)] + ["30"] * 4
-    record = Readings(tmp_path, 1, "table")
+    record = Readings(tmp_path, "table")
     asked = [[(readings.OF + "x", readings.conditions_of([one], words()))] for one in (first, second)]
     assert record.admit(asked[0], 5, lambda _: texts)
     assert record.admit(asked[1], 5, lambda _: texts) is not refused
@@ -322,7 +322,7 @@ def test_bins_that_differ_in_few_rows(tmp_path, first, second, refused):
     for number, pair in enumerate([(first, second), (second, first)]):
         folder = tmp_path / str(number)
         folder.mkdir()
-        record = Readings(folder, 1, "table")
+        record = Readings(folder, "table")
         assert record.admit(told(pair[0]), 5, lambda _: texts)
         assert record.admit(told(pair[1]), 5, lambda _: texts) is not refused
 
@@ -330,7 +330,7 @@ def test_bins_that_differ_in_few_rows(tmp_path, first, second, refused):
 def test_gaps_of_a_column_with_bins_do_not_hinder_counts(tmp_path):
     """Two counts of which each has the few gaps on another side are refused; of a table they are cells of their own."""
     texts = [str(value) for value in range(60)] + [None, None]
-    record = Readings(tmp_path, 1, "table")
+    record = Readings(tmp_path, "table")
     below, above = (readings.conditions_of([(op, 30)], words()) for op in ("<", ">="))
     assert record.admit([(readings.OF + "x", readings.bins_of(words(), [30.0]))], 5, lambda _: texts)
     assert record.admit([(readings.OF + "x", below)], 5, lambda _: texts)

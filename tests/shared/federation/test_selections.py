@@ -72,12 +72,12 @@ OLD, MAN, WOMAN = ("age", ">=", 70), ("sex", "==", "m"), ("sex", "==", "f")
     ],
 )
 def test_counts_that_leave_one_row(tmp_path, earlier, new, refused):
-    record = Selections(tmp_path, 1, "table")
+    record = Selections(tmp_path, "table")
     for one in earlier:
         assert record.admit(words(*one), 5, COLUMNS.get)
     assert record.admit(words(*new), 5, COLUMNS.get) is not refused
     assert record.admit(words(*earlier[0]), 5, COLUMNS.get), "what was answered once is no new count"
-    assert Selections(tmp_path, 2, "table").admit(words(*new), 5, COLUMNS.get)
+    assert Selections(tmp_path, "of another organization").admit(words(*new), 5, COLUMNS.get)
     assert record.admit(words(*new), 1, COLUMNS.get), "by the administrator's minimum"
 
 
@@ -88,14 +88,14 @@ def test_rows_whose_code_is_declared_missing_hide_nobody(tmp_path):
     texts = {**COLUMNS, "sex": sex}.get
     for number, (missing, refused) in enumerate([((), False), (("-9",), True)]):
         (tmp_path / str(number)).mkdir()
-        record = Selections(tmp_path / str(number), 1, "table")
+        record = Selections(tmp_path / str(number), "table")
         assert record.admit(words(both[0], missing=missing), 5, texts)
         assert record.admit(words(*both[1:], missing=missing), 5, texts) is not refused
 
 
 def test_too_many_counts_and_a_damaged_record_let_nothing_out(tmp_path, monkeypatch):
     monkeypatch.setattr(selections, "MOST_SELECTIONS", 2)
-    record = Selections(tmp_path, 1, "table")
+    record = Selections(tmp_path, "table")
     for age in (30, 40):
         assert record.admit(words(("age", "<", age)), 5, COLUMNS.get)
     assert record.admit(words(("age", "<=", 39)), 5, COLUMNS.get), "the same rows in other words"
@@ -240,7 +240,7 @@ def test_columns_of_the_conditions_are_compared_however_much_there_is(monkeypatc
 
 
 def test_tables_are_remembered_as_one_unless_a_column_has_other_states(tmp_path):
-    record = Selections(tmp_path, 1, "table")
+    record = Selections(tmp_path, "table")
     plain = {name: read((), (), {}) for name in COLUMNS}
     for one in (
         {"age": plain["age"]},

@@ -12,6 +12,7 @@ from ..bayes.encoding import SchemaError, canonical_text
 from ..bayes.missing import MISSING
 from ..bayes.schema import LARGEST_BOUND, Column
 from ..bayes.variable import MISSING_STATE
+from ..bayes.written import printable
 from .commands.exits import UsageProblem
 from .view import view_of
 
@@ -50,7 +51,7 @@ class Gap:
     def sentence(self) -> str:
         """One sentence: which column, how many cells, what became of them."""
         fault = "outside the model's bounds" if self.outside else "unknown to the model"
-        return f"column '{self.column}': {self.cells} of {self.present} cells are {fault}; {self.taken_as}"
+        return printable(f"column '{self.column}': {self.cells} of {self.present} cells are {fault}; {self.taken_as}")
 
     @property
     def is_fatal(self) -> bool:
@@ -117,7 +118,7 @@ def about_absent(model: Any, frame: pd.DataFrame, label: str | None = None) -> l
         return []
     more = f" and {len(absent) - NAMED} more" if len(absent) > NAMED else ""
     columns = f"columns {', '.join(absent[:NAMED])}{more}" if len(absent) > 1 else f"column {absent[0]}"
-    return [f"the table lacks the {columns} of the model; missing in every record"]
+    return [printable(f"the table lacks the {columns} of the model; missing in every record")]
 
 
 def _gap(name: str, entry: Mapping[str, Any], values: Any) -> Gap | None:

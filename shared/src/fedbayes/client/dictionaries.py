@@ -106,10 +106,12 @@ def dictionary_text(content: Mapping[str, Any], notes: Mapping[str, str] | None 
     """Return a dictionary as YAML, one line a column with a note behind it where there is one."""
     import yaml
 
-    def line(value: Any) -> str:
-        return yaml.dump(
-            value, Dumper=_dumper(), default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**9
+    def line(value: Any, letters: bool = True) -> str:
+        text = yaml.dump(
+            value, Dumper=_dumper(), default_flow_style=True, sort_keys=False, allow_unicode=letters, width=10**9
         ).strip()
+        # Else a name with a break of lines ends its line, and others act on the terminal that shows them.
+        return line(value, False) if letters and not text.isprintable() else text
 
     def scalar(value: Any) -> str:
         return line([value])[1:-1]

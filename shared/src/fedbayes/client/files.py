@@ -106,6 +106,11 @@ def _umask() -> int:
     return mask
 
 
+def print_json(value: Any) -> None:
+    """Print strict JSON in ASCII, so that no text in it acts on a terminal."""
+    print(json.dumps(value, indent=1, allow_nan=False))
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write strict JSON, all or nothing."""
     write_text(path, json_text(value))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ SECTIONS: dict[str, type] = {
     "versions": dict,
     "provenance": dict,
 }
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError)
 STANDARD = ("model", *SECTIONS)
 
 
@@ -50,12 +52,34 @@ def read_result(path: Path) -> dict[str, Any]:
     result = read_json(path, "the result")
     if not isinstance(result, dict):
         raise UsageProblem(f"{path} holds no result: a JSON object was expected")
-    for name, kind in SECTIONS.items():
-        if not isinstance(result.get(name), kind | None):
-            raise UsageProblem(
-                f"{path} holds no result: its '{name}' is malformed; give a file that `fedbayes run` wrote"
-            )
+    wrong = malformed(result)
+    if wrong is not None:
+        raise UsageProblem(f"{path} holds no result: its '{wrong}' is malformed; give a file that `fedbayes run` wrote")
     return result
+
+
+def malformed(result: Mapping[str, Any]) -> str | None:
+    """Return the name of a section that is of another kind than results have; None where all are right."""
+    return next((name for name, kind in SECTIONS.items() if not isinstance(result.get(name), kind | None)), None)
+
+
+@contextmanager
+def as_written(path: Path) -> Iterator[None]:
+    """Say that a result's file was changed, or is of somebody else's making, where what is inside it cannot be shown.
+
+    Raises
+    ------
+    UsageProblem
+        In the place of what Python raises where a value is of another kind, size or depth than results have.
+    """
+    try:
+        yield
+    except DAMAGE as problem:
+        if type(problem).__module__ != "builtins":  # ours: they say what is wrong
+            raise
+        raise UsageProblem(
+            f"{path} holds no result: something in it is malformed ({type(problem).__name__}: {str(problem)[:100]}); give a file that `fedbayes run` wrote"
+        ) from problem
 
 
 def extras_of(result: Mapping[str, Any]) -> dict[str, Any]:

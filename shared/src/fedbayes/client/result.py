@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .commands.exits import UsageProblem
-from .kinds import ConversionError
+from .kinds import ConversionError, malformed
 from .labels import frame_of, legible
 from .sections import Cost, Counts, Predictions, Promise, Provenance, Scores, Survival
 from .view import view_of_result, views
@@ -293,8 +293,8 @@ def load(path: str | Path) -> Result:
     file = Path(path)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError(f"{file} holds no result: it is not valid JSON") from None
-    if not isinstance(content, dict) or not {"model", "privacy", "federation"} & set(content):
+    if not isinstance(content, dict) or not {"model", "privacy", "federation"} & set(content) or malformed(content):
         raise ValueError(f"{file} holds no result; give a file that `fedbayes run` or `save` wrote")
     return Result(content)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..bayes.written import printable
 from .text import formats
 
 
@@ -36,7 +37,7 @@ class Promise(Section):
 
     def __str__(self) -> str:
         """Return the promise in one sentence."""
-        return formats.promise(self)
+        return printable(formats.promise(self))
 
 
 class Cost(Section):
@@ -52,7 +53,7 @@ class Cost(Section):
 
     def __str__(self) -> str:
         """Return rounds, bytes, seconds and organizations in one line."""
-        return formats.cost(self)
+        return printable(formats.cost(self))
 
 
 class Provenance(Section):

@@ -128,7 +128,8 @@ class Job(Outset, ABC):
         if self.dry:
             # Only now is it known over which stations the answer would be summed: ask again, so that each can compare this set with earlier ones.
             if preflight is not None and preflight.summed and not preflight.private and not self._refused(answers):
-                stations = tuple(m for m, reply in self._read(OpenReply, answers).items() if reply.has_data.value)
+                replies = self._read(OpenReply, answers)
+                stations = {member: self.name(member) for member, reply in replies.items() if reply.has_data.value}
                 answers = self._ask(
                     "partial_open_channel", replace(request, stations=stations), members, TIMEOUT_SECONDS, False
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -79,6 +79,10 @@ class Member:
         if len(self.manifest.members) < self.policy.minimum_organizations:
             raise MembersError(too_few("this node", self.policy.minimum_organizations))
         return self.manifest
+
+    def known_as(self, member: int, names: Mapping[int, str]) -> str:
+        """Return how this node remembers a member: itself by no name, others by that under which it knows their lasting keys. Numbers are a server's."""
+        return "itself" if member == self.organization else f"peer {names[member]}"
 
     @cached_property
     def channel(self) -> Channel:

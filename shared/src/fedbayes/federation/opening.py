@@ -126,14 +126,14 @@ class OpenRequest(Message):
     preflight : Preflight or None
     dictionary : dict or None
         Of the study, as stations apply it.
-    stations : tuple of int
-        The organizations with data, when a preflight asks for the second time.
+    stations : dict of int to str
+        The organizations with data, by name, when a preflight asks for the second time.
     """
 
     members: int = 0
     preflight: Preflight | None = None
     dictionary: dict[str, Any] | None = None
-    stations: tuple[int, ...] = ()
+    stations: dict[int, str] = field(default_factory=dict)
 
 
 class OpenReply(Message):

@@ -218,9 +218,10 @@ class Station(TableReader):
         return self.gate.made(Exact(value))
 
     def _guard(self, summed: bool) -> None:
-        stations = self.require_members().stations
+        manifest = self.require_members()
         arrival.check_models(self)
-        self.history.check(frozenset(stations) & frozenset(self.participants) if summed else frozenset())
+        summed_over = set(manifest.stations) & set(self.participants) if summed else ()
+        self.history.check(frozenset(self.known_as(member, manifest.names) for member in summed_over))
 
     def released(self, value: T, receipt: Receipt) -> Released[T]:
         """Return noisy numbers, which may then leave or be masked.

@@ -27,6 +27,7 @@ from .whole import baseline_by_rows, judge_by_rows
 Floats = npt.NDArray[np.float64]
 REASON = "computed from the records without noise"
 SEES = "the total linear predictor of every record, under the model's coefficients; of a model fitted with missing='complete' which records have a gap"
+SCORES = "the metrics; with the predictions of the same records these tell each one's outcome"
 JOINED = {
     "stations": "the coefficients of the model, which of their own records are common to all, and numbers of rows",
     "helper": "the coefficients of the model and numbers of rows; with an identifier column, sizes of the overlaps",
@@ -98,7 +99,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     warn_of_end(federation, checked, points)
     warn_of_cases(federation, checked)
     values = _assessed(federation, model, "evaluate", points, groups, asked)
-    reveals = {"label_holder": SEES, "central": "the metrics", "researcher": "the metrics", **JOINED}
+    reveals = {"label_holder": SEES, "central": SCORES, "researcher": SCORES, **JOINED}
     return federation.result(
         metrics=values,
         concordance=values["concordance"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,7 @@ from .. import files
 from ..dictionaries import SUFFIXES, dictionary_text, read_dictionary
 from ..tables import check_table, header_of, read_table, tell_reading
 from .exits import UsageProblem
-from .listing import print_table
+from .listing import print_table, say
 
 if TYPE_CHECKING:
     from ..drafting import Finding
@@ -96,11 +95,7 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
     study = Dictionary.from_json(read_dictionary(dictionary))
     held = {path: held_against(study, read_table(path, study.reading({}))) for path in paths}
     if as_json:
-        print(
-            json.dumps(
-                {str(path): [asdict(finding) for finding in findings] for path, findings in held.items()}, indent=1
-            )
-        )
+        files.print_json({str(path): [asdict(finding) for finding in findings] for path, findings in held.items()})
     else:
         for path, findings in held.items():
             _print_findings(path, findings)
@@ -117,7 +112,7 @@ def _print_findings(path: Path, findings: Sequence[Finding]) -> None:
     missing = f"; missing: {', '.join(gaps)}" if gaps else ""
     columns = "1 column" if len(findings) == 1 else f"{len(findings)} columns"
     if not wrong:
-        print(f"{path} fits: {columns}, {rows} rows{missing}")
+        say(f"{path} fits: {columns}, {rows} rows{missing}")
         return
-    print(f"{path} does not fit in {len(wrong)} of {columns}, {rows} rows{missing}")
+    say(f"{path} does not fit in {len(wrong)} of {columns}, {rows} rows{missing}")
     print_table(HEADING, [list(asdict(finding).values()) for finding in wrong], right=HEADING[1:-1])

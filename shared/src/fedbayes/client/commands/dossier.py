@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..files import PAGES, check_output, json_text, write_texts
-from ..kinds import read_result
+from ..files import PAGES, check_output, json_text, print_json, write_texts
+from ..kinds import as_written, read_result
 from .exits import UsageProblem
 
 ENDINGS = (".html", ".json")
@@ -37,10 +37,12 @@ def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str], force: b
         raise UsageProblem(
             f"{path} does not tell what was done or what is private; give a result that `fedbayes run` wrote"
         )
-    content = dossier(result, Statements(**stated))
+    with as_written(path):
+        content = dossier(result, Statements(**stated))
+        texts = {target: text_of(content, result, target) for target in out}
     if not out:
-        print(json_text(content))
-    write_texts({target: text_of(content, result, target) for target in out})
+        print_json(content)
+    write_texts(texts)
     for target in out:
         print(f"dossier: {target}")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .. import connection
+from ..files import print_json
 from .exits import UsageProblem
 from .listing import print_table
 
@@ -54,7 +54,7 @@ def jobs(door: Door, collaboration: int | None, everyone: bool, as_json: bool) -
 
     running = remote.tasks(door.open(), collaboration, everyone)
     if as_json:
-        print(json.dumps(running, indent=1))
+        print_json(running)
     elif running:
         heading = ("id", "name", "status", "created")
         print_table(heading, ([task[name] for name in heading] for task in running))

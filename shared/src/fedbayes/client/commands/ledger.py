@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from ..files import print_json
 from .exits import TaskFailed, UsageProblem
 from .listing import print_table
 
@@ -42,7 +42,7 @@ def execute(path: Path, as_json: bool, days: float | None = None) -> None:
     total = {"epsilon": spent.epsilon, "delta": spent.delta, "queries": spent.queries}
     if as_json:
         content = {"debits": [_debit(entry) for entry in entries], "spent": total, "days": days}
-        print(json.dumps(content, indent=1))
+        print_json(content)
         return
     _print(entries, total, days)
 

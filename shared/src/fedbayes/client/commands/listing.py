@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal
+from typing import Literal, TextIO
+
+from ...bayes.written import printable
+
+
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Print a line that has names of columns, categories or organizations; nothing in it acts on the terminal."""
+    print(printable(text), file=stream)
 
 
 def print_table(
@@ -34,7 +41,7 @@ def print_table(
     table = Table(title=title, title_justify="left")
     for name in heading:
         justify: Literal["left", "right"] = "right" if name in right else "left"
-        table.add_column(name, overflow="fold", justify=justify, no_wrap=name in whole)
+        table.add_column(printable(name), overflow="fold", justify=justify, no_wrap=name in whole)
     for row in rows:
-        table.add_row(*("" if cell is None else str(cell) for cell in row))
+        table.add_row(*("" if cell is None else printable(str(cell)) for cell in row))
     Console(markup=False, highlight=False).print(table)

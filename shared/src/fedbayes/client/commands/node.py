@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..files import print_json
 from .exits import TaskFailed, UsageProblem
-from .listing import print_table
+from .listing import print_table, say
 
 if TYPE_CHECKING:
     from ...federation.peers import Peer
@@ -66,7 +66,7 @@ def refusals(folder: Path, forget: list[str], as_json: bool) -> None:
         record.forget(folder, forget)
     counts = record.counted(folder)
     if as_json:
-        print(json.dumps([{"column": name, "refused": count} for name, count in counts], indent=1, ensure_ascii=False))
+        print_json([{"column": name, "refused": count} for name, count in counts])
     elif counts:
         print_table(("column", "refused questions"), counts, title="Refused because of values")
     else:
@@ -91,10 +91,10 @@ def check(path: Path, as_json: bool) -> None:
 
     findings = found_in(path)
     if as_json:
-        print(json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False))
+        print_json([asdict(finding) for finding in findings])
     for finding in [] if as_json else findings:
         where = f"line {finding.line}" if finding.line else "file"
-        print(f"{where:>9}  {finding.level:<8} {finding.text}")
+        say(f"{where:>9}  {finding.level:<8} {finding.text}")
     counts = {level: sum(finding.level == level for finding in findings) for level in WRONG}
     summary = ", ".join(f"{count} {level}" for level, count in counts.items() if count)
     if summary:
@@ -106,7 +106,7 @@ def check(path: Path, as_json: bool) -> None:
 def _print(known: list[Peer], as_json: bool) -> None:
     if as_json:
         content = {peer.name: {"fingerprint": peer.fingerprint, "first_seen": peer.first_seen} for peer in known}
-        print(json.dumps(content, indent=1, ensure_ascii=False))
+        print_json(content)
     elif known:
         rows = [(peer.name, peer.fingerprint, peer.first_seen.removesuffix("+00:00")) for peer in known]
         print_table(("organization", "fingerprint", "first seen (UTC)"), rows, title="Known peers")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from statistics import median
 from typing import Any
 
+from ..files import print_json
 from ..local import Job
 from ..planning import plan
 from ..setting import Setting
 from ..text.formats import number, size
 from . import options
+from .listing import say
 from .run_options import Options
 
 
@@ -26,7 +27,7 @@ def execute(chosen: Options, setting: Setting, policy: list[str] | None, as_json
     limits = {name: value for entry in options.read_policies(policy or []).values() for name, value in entry.items()}
     planned = plan(Job(chosen.algorithm, chosen.function, chosen.arguments()), replace(setting, limits=limits))
     if as_json:
-        print(json.dumps(planned, indent=1))
+        print_json(planned)
     else:
         _print(planned)
     if planned["refusals"]:
@@ -67,9 +68,9 @@ def _print(planned: dict[str, Any]) -> None:
         ),
     ]
     for name, text in rows:
-        print(f"{name + ':':<26}{text}")
+        say(f"{name + ':':<26}{text}")
     for warning in planned["warnings"]:
-        print(f"warning: {warning}")
+        say(f"warning: {warning}")
 
 
 def _text(value: Any) -> str:

@@ -14,11 +14,12 @@ from ..coverage import Gap, about_absent, domain_of, gaps
 from ..csv_text import csv_of
 from ..dictionaries import read_as_fitted
 from ..files import check_output, unless_stdout, write_text
-from ..kinds import read_result
+from ..kinds import as_written, read_result
 from ..predictions import predict_table
 from ..survival import beyond_baseline
 from ..tables import tell_reading
 from .exits import UsageProblem
+from .listing import say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,8 @@ def execute(
     identifiers = (names,) if names is not None else ()
     tell_reading(data)
     frame = read_as_fitted(data, _arguments(content).get("dictionary"), domain_of(model), identifiers)
-    predictions = predict_table(model, frame, label, moments)
+    with as_written(result):
+        predictions = predict_table(model, frame, label, moments)
     if id_column is not None and names not in frame.columns:
         raise UsageProblem(
             f"--id-column: the table has no column '{id_column[:60]}'{nearest(id_column, list(frame.columns))}; it has: {', '.join(frame.columns)}"[
@@ -62,7 +64,7 @@ def execute(
         predictions.insert(0, str(names), [identifier_text(value) for value in frame[names]], allow_duplicates=True)
     column_gaps = _not_understood(model, frame, label)
     for text in _about_records(model, predictions, moments or ()):
-        print(f"warning: {text}", file=sys.stderr)
+        say(f"warning: {text}", sys.stderr)
     summary = f"{len(frame)} records, {sum(gap.cells for gap in column_gaps)} cells not understood"
     text = csv_of(predictions)
     if out is None:
@@ -81,7 +83,7 @@ def _not_understood(model: Any, frame: pd.DataFrame, label: str | None) -> list[
         if gap.is_fatal:
             raise gap.refusal()
     for text in [*(gap.sentence for gap in column_gaps), *about_absent(model, frame, label)]:
-        print(f"warning: {text}", file=sys.stderr)
+        say(f"warning: {text}", sys.stderr)
     return column_gaps
 
 

@@ -43,6 +43,8 @@ def execute(chosen: Options) -> None:
     progress = Progress(Console(stderr=True), chosen.quiet, rounds_of(job))
     for name, value in chosen.inherited().items():
         progress.note(f"{name}: as in {chosen.model}" + ("" if isinstance(value, dict) else f", {value}"))
+    if chosen.again is not None and chosen.server is not None:
+        progress.note(f"{chosen.algorithm} {chosen.function} of {chosen.again}, by the image {chosen.image}")
     result = _run(chosen, job, progress)
     if chosen.judges_its_own_records():
         result.setdefault("warnings", []).append(OWN_RECORDS)
@@ -86,15 +88,14 @@ class Target:
 
     def write(self, result: Any, progress: Progress) -> None:
         """Write the result and its report, all or nothing; tell the warnings and the files on stderr."""
-        text = files.json_text(result)
-        texts = {} if str(self.out) == files.STDOUT else {self.out: text}
+        texts = {} if str(self.out) == files.STDOUT else {self.out: files.json_text(result)}
         if self.report is not None:
             from ..pages.report import heading_of, render
 
             texts[self.report] = render(result, heading_of(result))
         files.write_texts(texts)
         if str(self.out) == files.STDOUT:
-            sys.stdout.write(text)
+            files.print_json(result)
         for warning in result.get("warnings") or []:
             progress.note(f"warning: {warning}")
         for name, path in (("result", self.out), ("report", self.report)):

@@ -147,11 +147,15 @@ def _repeated(chosen: Options) -> Options:
         )
     kept = {name: value for name, value in dict(provenance.get("place") or {}).items() if name in KEPT}
     left_out = LOCAL_ONLY if chosen.server is not None else ("server", *REMOTE_ONLY) if chosen.party else ()
+    if chosen.server is None and "server" in kept and "server" not in left_out:
+        raise UsageProblem(
+            f"--again: the result ran on the server {str(kept['server'])[:200]}; give --server, as your password goes to no server that a file names"
+        )
     defaults = {field.name: field.default for field in fields(Options)}
     added = {
         name: value for name, value in kept.items() if name not in left_out and getattr(chosen, name) == defaults[name]
     }
-    if not (chosen.party or chosen.server or added.get("party") or added.get("server")):
+    if not (chosen.party or chosen.server or added.get("party")):
         raise UsageProblem(
             "--again: the result does not tell where its data are; give --party NAME=FILE or --server URL"
         )

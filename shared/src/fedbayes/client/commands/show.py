@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 from ..csv_text import csv_of
-from ..files import PAGES, check_output, write_text
-from ..kinds import read_result
+from ..files import PAGES, check_output, print_json, write_text
+from ..kinds import as_written, read_result
 from ..labels import frame_of
 from ..view import view_of
 from .exits import UsageProblem
@@ -35,7 +34,7 @@ def list_algorithms(as_json: bool, name: str | None = None) -> None:
 
     algorithms = installed() if name is None else [algorithm_named(name)]
     if as_json:
-        print(json.dumps([algorithm.to_dict() for algorithm in algorithms], indent=1))
+        print_json([algorithm.to_dict() for algorithm in algorithms])
         return
     console = Console()
     if name is not None:
@@ -69,19 +68,25 @@ def show_result(path: Path, report: Path | None, export: Path | None, force: boo
     if export is not None:
         check_output("--export", export, EXPORTS, replace=force)
     result = read_result(path)
-    exported = _exported(result, export) if export is not None else ""
     console = Console()
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = FILE_WIDTH
-    print_result(console, result)
+    with as_written(path):
+        exported = _exported(result, export) if export is not None else ""
+        print_result(console, result)
+        page = _page(result) if report is not None else ""
     if report is not None:
-        from ..pages.report import heading_of, render
-
-        write_text(report, render(result, heading_of(result)))
+        write_text(report, page)
         print(f"report: {report}")
     if export is not None:
         write_text(export, exported)
         print(f"{'table' if export.suffix == '.csv' else 'network'}: {export}")
+
+
+def _page(result: dict[str, Any]) -> str:
+    from ..pages.report import heading_of, render
+
+    return render(result, heading_of(result))
 
 
 def _exported(result: dict[str, Any], path: Path) -> str:

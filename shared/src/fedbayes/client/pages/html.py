@@ -1,16 +1,20 @@
-"""Small pieces of accessible HTML; every text is escaped here and nowhere else."""
+"""Small pieces of accessible HTML; every text is escaped here and nowhere else: markup, and characters that turn text around or act on a terminal."""
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any
+
+from ...bayes.written import printable
 
 WIDEST_TEXT = 110
 """Characters of the longest cells of the columns of texts together: a table with more is read as paragraphs on a narrow screen."""
 LONGEST_WORD = 24
 """Characters of a word that no column has to be as wide as."""
+LONGEST_JSON = 200_000  # characters: a browser folds more slowly
 NARROW, MARGINS = 56, 1.6
 """Characters side by side on a screen of 390 pixels, and those that the margins of a cell take of them."""
 STYLE = """
@@ -53,6 +57,11 @@ section:has(>h2+details.raw:last-child){display:none}
 
 _PLACES_TO_BREAK = re.compile(r"\s+|(?<=[=:_])")
 _DATE, _WHOLE = re.compile(r"\d{4}-\d\d-\d\d"), r'<span style="white-space:nowrap">\g<0></span>'
+
+
+def escape(text: str) -> str:
+    """Return a text as it stands in a page."""
+    return html.escape(printable(text, lines=True))
 
 
 def page(title: str, lead: str, body: Iterable[str], footer: str) -> str:
@@ -177,6 +186,9 @@ def fold(summary: str, *pieces: str, raw: bool = False) -> str:
     return f"<details{mark}><summary>{escape(summary)}</summary>{''.join(pieces)}</details>"
 
 
-def code(text: str) -> str:
-    """Return preformatted text."""
-    return f"<pre>{escape(text)}</pre>"
+def code(value: Any) -> str:
+    """Return a value as JSON; characters that act on whoever reads them are written as JSON writes them."""
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    text = re.sub(r"[^\w\s!-~]", lambda sign: sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1], text)
+    cut = "\n... cut here; see the file itself" if len(text) > LONGEST_JSON else ""
+    return f"<pre>{escape(text[:LONGEST_JSON] + cut)}</pre>"

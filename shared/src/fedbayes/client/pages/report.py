@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,7 +20,6 @@ from ..views.plain import entry, mapping
 from ..views.scores import pieces as score_pieces
 from . import html, study
 
-LONGEST_JSON = 200_000  # characters: a browser folds more slowly
 NOUNS = {
     "evaluate": "evaluation",
     "classify": "classification",
@@ -74,7 +71,7 @@ def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] 
         html.section("Diagnostics", *_diagnostics(result)),
         html.section("Question", *_question(result)),
         html.section("Rounds", *_rounds(result.get("federation") or {})),
-        html.section("The whole result", html.fold("JSON", html.code(_json(whole)), raw=True)),
+        html.section("The whole result", html.fold("JSON", html.code(whole), raw=True)),
     ]
     versions = result.get("versions") or {}
     footer = "Made by fedbayes. " + ", ".join(f"{name} {value}" for name, value in versions.items())
@@ -231,9 +228,3 @@ def _rounds(federation: Mapping[str, Any]) -> list[str]:
             html.picture(to_svg(round_costs(per_round)), "Seconds and kilobytes of every round, as bars."),
         ),
     ]
-
-
-def _json(value: Any) -> str:
-    text = json.dumps(value, indent=1, ensure_ascii=False)
-    text = re.sub(r"[^\w\s!-~]", lambda sign: sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1], text)
-    return text if len(text) <= LONGEST_JSON else text[:LONGEST_JSON] + "\n... cut here; see the result file"

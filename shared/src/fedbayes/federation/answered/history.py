@@ -54,7 +54,7 @@ class History:
     memory : Memory
         What the job has noted so far.
     organization : int
-        Whose answers.
+        Whose answers; the mock client's organizations share a folder.
     source : Source
         The table that they are about.
     """
@@ -175,8 +175,8 @@ class History:
 
         Parameters
         ----------
-        members : frozenset of int
-            Organizations whose rows the answer adds up; empty where it is not summed over organizations.
+        members : frozenset of str
+            Names of the organizations whose rows the answer adds up; empty where it is not summed over organizations.
 
         Raises
         ------
@@ -230,16 +230,16 @@ class History:
         """Whether exact answers should be held against earlier ones and cannot be."""
         return not self._policy.allow_differences and self._folder is None
 
-    def _place(self) -> tuple[Path, int, str]:
-        """Return what a record is opened with; its data have one name for all labels of one file, and never one that a researcher writes."""
+    def _place(self) -> tuple[Path, str]:
+        """Return what a record is opened with; its data have one name for all labels of one file, and never one that a researcher or a server writes."""
         assert self._folder is not None  # only there are records opened
-        return self._folder, self._organization, self._table
+        return self._folder, self._table
 
     @cached_property
     def _table(self) -> str:
         label = node_databases.requested_label()
-        address = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")
-        if address and os.path.exists(address):
+        address = f"mock {self._organization}" if label is None else os.environ[f"{label.upper()}_DATABASE_URI"]
+        if os.path.exists(address):
             address = os.path.realpath(address)
         fact = f"source|{address}|{self._policy.cohort}"
         assert self._folder is not None

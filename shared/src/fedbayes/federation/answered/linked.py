@@ -38,8 +38,8 @@ Rows = NDArray[np.bool_]
 class Linked:
     """The rows that one node's exact answers about linked records counted; `Record` has the parameters."""
 
-    def __init__(self, folder: Path, organization: int, source: str) -> None:
-        self._record = Record(folder, organization, source, "linked", "words")
+    def __init__(self, folder: Path, source: str) -> None:
+        self._record = Record(folder, source, "linked", "words")
 
     def admit(self, columns: Collection[str], words: str, total: int, minimum: int) -> bool:
         """Remember an answer about columns over some rows, unless with up to two earlier ones it would tell about fewer than `minimum` rows.

@@ -30,14 +30,14 @@ MOST_GROUPS = 10_000
 """Groups of organizations that are looked at in one check, a second's work; where there are more, a new set is refused."""
 _PRIME = 2_147_483_647
 """Ranks are taken modulo 2^31 - 1: products fit into 64 bits, and minors of the 0/1 matrices of so few sets hardly ever are multiples."""
-Members = frozenset[int]
+Members = frozenset[str]
 
 
 class Answers:
     """The sets of organizations that one node's exact answers were about; `Record` has the parameters."""
 
-    def __init__(self, folder: Path, organization: int, source: str) -> None:
-        self._record = Record(folder, organization, source, "answers", "members")
+    def __init__(self, folder: Path, source: str) -> None:
+        self._record = Record(folder, source, "answers", "members")
 
     def admit(self, columns: Collection[str], members: Members, fewest: int) -> bool:
         """Remember an answer about columns over a set of organizations, unless it would reveal a sum over fewer than `fewest` of them.
@@ -46,8 +46,8 @@ class Answers:
         ----------
         columns : collection of str
             As they are named in the table.
-        members : frozenset of int
-            Organizations with data that the answer adds up over.
+        members : frozenset of str
+            Names of the organizations with data that the answer adds up over, as `Station` gives them.
         fewest : int
             Organizations; 1 or less admits everything.
 
@@ -85,9 +85,12 @@ class Answers:
     def _sets(self, remembered: Remembered, name: str) -> list[Members]:
         """Return the sets over which a column was answered."""
         try:
-            return [frozenset(json.loads(text)) for text in remembered.of(name)]
+            sets = [frozenset(json.loads(text)) for text in remembered.of(name)]
         except (TypeError, json.JSONDecodeError):
             raise self._record.damaged from None
+        if any(not isinstance(member, str) for one in sets for member in one):
+            raise self._record.damaged
+        return sets
 
 
 def tells_of_few(answered: Sequence[Members], new: Members, fewest: int) -> bool:
@@ -95,9 +98,9 @@ def tells_of_few(answered: Sequence[Members], new: Members, fewest: int) -> bool
 
     Parameters
     ----------
-    answered : sequence of frozenset of int
+    answered : sequence of frozenset of str
         Sets whose sums are known.
-    new : frozenset of int
+    new : frozenset of str
         The set asked about.
     fewest : int
         Organizations.

@@ -40,7 +40,7 @@ class Questions:
     """
 
     def __init__(
-        self, memory: Memory, most: int, source: Source, opened_with: Callable[[], tuple[Path, int, str]] | None
+        self, memory: Memory, most: int, source: Source, opened_with: Callable[[], tuple[Path, str]] | None
     ) -> None:
         self._memory, self._most, self._source, self._opened_with = memory, most, source, opened_with
 

@@ -207,8 +207,8 @@ def sets_few_between(groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64
 class Readings:
     """The readings by which one node has given exact answers; `Record` has the parameters."""
 
-    def __init__(self, folder: Path, organization: int, source: str) -> None:
-        self._record = Record(folder, organization, source, "readings", "words")
+    def __init__(self, folder: Path, source: str) -> None:
+        self._record = Record(folder, source, "readings", "words")
 
     def admit(self, asked: Iterable[tuple[str, str]], minimum: int, texts: Texts) -> bool:
         """Remember readings of columns, unless with earlier ones they set fewer than `minimum` rows apart.

@@ -24,8 +24,8 @@ REMEMBERS_NOTHING = (
 def file_of(folder: Path, table: str, field: str) -> Storage:
     """Return a file of texts by column, in the folder of the ledger; `Record` has the parameters."""
     statement = (
-        f"CREATE TABLE IF NOT EXISTS {table} (\n    organization INTEGER NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, "
-        f"{field} TEXT NOT NULL,\n    PRIMARY KEY (organization, source, name, {field}));"
+        f"CREATE TABLE IF NOT EXISTS {table} (\n    source TEXT NOT NULL, name TEXT NOT NULL, {field} TEXT NOT NULL,\n"
+        f"    PRIMARY KEY (source, name, {field}));"
     )
     path = folder / f"fedbayes-{table}.sqlite3"
     return Storage(path, statement, f"record of {table}", "what was answered", StationError)
@@ -34,29 +34,29 @@ def file_of(folder: Path, table: str, field: str) -> Storage:
 class Remembered:
     """The texts of one node's table in an open file."""
 
-    def __init__(self, connection: sqlite3.Connection, table: str, field: str, key: tuple[int, str]) -> None:
-        self._connection, self._key = connection, key
-        named = f"FROM {table} WHERE organization=? AND source=? AND name=?"
+    def __init__(self, connection: sqlite3.Connection, table: str, field: str, source: str) -> None:
+        self._connection, self._source = connection, source
+        named = f"FROM {table} WHERE source=? AND name=?"
         self._ask, self._has = f"SELECT {field} {named} ORDER BY rowid", f"SELECT 1 {named} AND {field}=?"
         self._count = f"SELECT COUNT(*) {named}"
-        self._add = f"INSERT OR IGNORE INTO {table} VALUES (?, ?, ?, ?)"
+        self._add = f"INSERT OR IGNORE INTO {table} VALUES (?, ?, ?)"
 
     def of(self, name: str) -> list[str]:
         """Return what is remembered of a column, oldest first."""
-        return [text for (text,) in self._connection.execute(self._ask, (*self._key, name))]
+        return [text for (text,) in self._connection.execute(self._ask, (self._source, name))]
 
     def has(self, name: str, text: str) -> bool:
         """Return whether a text of a column is remembered."""
-        return self._connection.execute(self._has, (*self._key, name, text)).fetchone() is not None
+        return self._connection.execute(self._has, (self._source, name, text)).fetchone() is not None
 
     def count(self, name: str) -> int:
         """Return how many texts of a column are remembered."""
-        (number,) = self._connection.execute(self._count, (*self._key, name)).fetchone()
+        (number,) = self._connection.execute(self._count, (self._source, name)).fetchone()
         return int(number)
 
     def add(self, name: str, text: str) -> None:
         """Remember a text of a column."""
-        self._connection.execute(self._add, (*self._key, name, text))
+        self._connection.execute(self._add, (self._source, name, text))
 
 
 class Record:
@@ -66,17 +66,15 @@ class Record:
     ----------
     folder : Path
         The folder of the ledger.
-    organization : int
-        Whose answers; the mock client's organizations share a folder.
     source : str
-        Which data: what is remembered of one table says nothing of another.
+        Which data: what is remembered of one table says nothing of another, and is the same whatever number a server gives the organization.
     table, field : str
         Name of the file's table, and of its texts: ``answers``, ``members``.
     """
 
-    def __init__(self, folder: Path, organization: int, source: str, table: str, field: str) -> None:
+    def __init__(self, folder: Path, source: str, table: str, field: str) -> None:
         self._file = file_of(folder, table, field)
-        self._table, self._field, self._key = table, field, (organization, source)
+        self._table, self._field, self._source = table, field, source
 
     @property
     def damaged(self) -> StationError:
@@ -96,4 +94,4 @@ class Record:
             yield self._remembered(connection)
 
     def _remembered(self, connection: sqlite3.Connection) -> Remembered:
-        return Remembered(connection, self._table, self._field, self._key)
+        return Remembered(connection, self._table, self._field, self._source)

@@ -69,8 +69,8 @@ def digest_of(questions: Any) -> str:
 class Refusals:
     """The questions that one node has refused and answered; `Record` has the parameters."""
 
-    def __init__(self, folder: Path, organization: int, source: str) -> None:
-        self._record = Record(folder, organization, source, *FILE)
+    def __init__(self, folder: Path, source: str) -> None:
+        self._record = Record(folder, source, *FILE)
 
     def admit(self, columns: Collection[str], question: str, most: int) -> bool:
         """Return whether a question about columns may be looked at: it was answered before of each column that has had `most` refused ones.
@@ -114,7 +114,7 @@ def _admitted(remembered: Remembered, columns: Collection[str], question: str, m
 
 def counted(folder: Path) -> list[tuple[str, int]]:
     """Return the columns of a node's tables of which questions were refused, and of how many, for its administrator; one entry a table and column."""
-    ask = "SELECT name, COUNT(*) FROM refusals WHERE name LIKE ? GROUP BY organization, source, name ORDER BY name"
+    ask = "SELECT name, COUNT(*) FROM refusals WHERE name LIKE ? GROUP BY source, name ORDER BY name"
     with file_of(folder, *FILE).reading() as connection:
         rows = [] if connection is None else connection.execute(ask, (f"{REFUSED}%",)).fetchall()
     return [(name.removeprefix(REFUSED), count) for name, count in rows]

@@ -44,8 +44,8 @@ Rows = NDArray[np.bool_]
 class Selections:
     """The rows that one node's exact counts were about; `Record` has the parameters."""
 
-    def __init__(self, folder: Path, organization: int, source: str) -> None:
-        self._record = Record(folder, organization, source, "selections", "words")
+    def __init__(self, folder: Path, source: str) -> None:
+        self._record = Record(folder, source, "selections", "words")
 
     def admit(self, words: str, minimum: int, texts: Texts) -> bool:
         """Remember a count, unless a combination with up to two earlier ones would be about fewer than `minimum` rows.

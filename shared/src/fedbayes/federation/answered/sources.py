@@ -45,7 +45,7 @@ def name_of(folder: Path, address: str, cohort: str | None) -> str:
     folder : Path
         Of the ledger.
     address : str
-        The table's file, with links followed, or its database's address; empty for none.
+        The table's file, with links followed, or its database's address.
     cohort : str or None
         What is read of it.
 
