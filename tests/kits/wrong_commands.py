@@ -293,7 +293,14 @@ WRONG = [
         ["plan", "verticox", "fit", "--arg", "model=m"],
         "fit has no argument 'model' (baseline and evaluate and predict have one)",
     ),
-    (["plan", "verticox", "fit", "--arg", "stratum=m"], "fit has no argument 'stratum' (did you mean 'strata'?)"),
+    (
+        ["plan", "verticox", "fit", "--arg", "stratum=m"],
+        "fit has no argument 'stratum' (predict has one; did you mean 'strata'?)",
+    ),
+    (
+        ["plan", "verticox", "evaluate", "--arg", "ties=efron"],
+        "evaluate has no argument 'ties' (fit has one; did you mean 'times'?)",
+    ),
     (["plan", "dp_naive_bayes", "fit", "--arg", "modl=m"], "fit has no argument 'modl'; it takes: "),
     ([*COX, "--arg", 'features=["x"]', "--arg", "split=horizontal"], "times is needed"),
     (["check", "dp_naive_bayes", "fit", *PARTY, "--out", "r.json"], "No such option: --out"),

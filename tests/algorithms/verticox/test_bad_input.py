@@ -102,7 +102,11 @@ CASES = [
         ArgumentError,
         r"^time: .* ' Time'; check its name \(one at c differs only by blanks, capitals or accents\)",
     ),
-    ({"event": "happened"}, DataProblem, "b: column 'happened' is here without"),
+    (
+        {"event": "happened"},
+        ArgumentError,
+        "^time and event: 'happened' is at b and c, and the outcome is whole at c alone; name columns that one station has",
+    ),
     ({"features": ["age", "nowhere"]}, ArgumentError, "features: no station has the column 'nowhere'"),
     ({"features": ["Age", "dose"]}, ArgumentError, r"^features: .* 'Age'; check its name \(one at a differs only by"),
     (
@@ -276,6 +280,10 @@ def test_the_stages_of_seer_are_named(paper_data, rehearse):
         ({"time": "nowhere"}, "^model: no station has the column 'nowhere'"),
         ({"event": "Event"}, r"^model: no station has the column 'Event'; check its name \(one at c differs only by"),
         ({"event": "dose"}, "^model: time and event: 'time' is at c, 'dose' is at b; both must be"),
+        (
+            {"event": "happened"},
+            "^model: time and event: 'happened' is at b and c, and the outcome is whole at c alone",
+        ),
         ({"strata": "dose"}, "^model: strata: 'dose' is at b, and must be at c"),
         ({"time": "twice", "event": "happened"}, r"^model: time and event: the outcome is at two stations \(b and c\)"),
     ],

@@ -11,7 +11,7 @@ from v6_verticox.cox.outcome import checked
 from v6_verticox.shares.layout import Layout
 from v6_verticox.shares.sorting import OutcomeHolder, as_places
 from v6_verticox.shares.ties import corrected, corrected_back
-from v6_verticox.stations.columns import design, survival
+from v6_verticox.stations.columns import Survival, design, survival
 from v6_verticox.stations.outcome import describe
 from v6_verticox.stations.scoring import _numbers
 
@@ -209,3 +209,26 @@ def test_a_stratum_of_blanks_is_a_missing_one():
     frame = pd.DataFrame({"time": np.arange(1.0, 21.0), "event": [1] * 20, "site": [" ", "a"] * 10})
     with pytest.raises(DataProblem, match="'site' has missing values"):
         survival(frame, "time", "event", "site", 5)
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.1, 1 / 3, 1e-7, 12345.678])
+def test_points_of_the_baseline_say_the_same_of_all_records_as_events_do(unit):
+    """A point is a short number from an event on, before the next time of any record, at which the hazard is that of all events up to it."""
+    draw = np.random.default_rng(7)
+    time = np.ceil(draw.exponential(40.0, 400)) * unit
+    outcome = Survival(time, draw.choice([0, 1, 1], 400), draw.choice([0, 0, 0, 1], 400), ["x", "y"])
+    for limit in (1, 5):
+        told = describe(outcome, limit)
+        assert {0, 1} == set(told.edge_strata)
+        hazard = likelihood.evaluate_predictor(
+            likelihood.RiskSets.of(time, outcome.event, outcome.stratum), np.zeros(400)
+        )[2]
+        for edge, code, row in zip(told.edges, told.edge_strata, told.edge_rows, strict=True):
+            last = time[time <= edge].max()
+            assert outcome.event[time == last].any()
+            own = outcome.stratum == code
+            died = np.unique(time[own & (outcome.event == 1) & (time <= edge)])
+            wanted = sum(
+                (own & (outcome.event == 1) & (time == one)).sum() / (own & (time >= one)).sum() for one in died
+            )
+            assert hazard[row] == pytest.approx(wanted, rel=1e-9)

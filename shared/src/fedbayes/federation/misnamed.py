@@ -33,4 +33,7 @@ def meant(name: str, names: Sequence[str], package: str) -> str:
     }
     having = sorted(key for key, kind in functions.items() if name in [one.name for one in kind.declared()])
     near = nearest(name, names, NEARER if having else NEAR)
-    return near or (f" ({' and '.join(having)} {'have' if having[1:] else 'has'} one)" if having else "")
+    if not having:
+        return near
+    others = f"{' and '.join(having)} {'have' if having[1:] else 'has'} one"
+    return near.replace("(", f"({others}; ", 1) or f" ({others})"

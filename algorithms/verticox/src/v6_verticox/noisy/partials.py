@@ -48,10 +48,6 @@ def partial_arrange(station: Station, request: ArrangeRequest) -> ArrangeReply:
     outcome = [name for name in (question.time, question.event) if name in here]
     if question.id_column is not None and question.id_column not in here:
         raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
-    if len(outcome) == 1:
-        raise DataProblem(
-            f"column '{outcome[0]}' is here without the other outcome column; check its name: both must be at one station"
-        )
     named = [question.id_column] if question.id_column else [*outcome, *features][:1]
     rows = len(station.data(named)) if named else 0
     places = rows_in_order(station, question, request.rows, request.order, rows)

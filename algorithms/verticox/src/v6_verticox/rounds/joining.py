@@ -104,7 +104,7 @@ def check_somewhere(federation: Federation, parties: Parties, named: Mapping[str
 def check_outcome(
     federation: Federation, parties: Parties, time: str, event: str, beside: Mapping[str, str | None], of: str = ""
 ) -> None:
-    """Refuse an outcome that is not whole at exactly one station, before anything is spent.
+    """Refuse an outcome that is not whole at exactly one station, or a part of which others have too, before anything is spent.
 
     Parameters
     ----------
@@ -136,6 +136,12 @@ def check_outcome(
         raise ArgumentError(
             f"{of}time and event: the outcome is at two stations ({names}); leave one of them out, or {OTHER_PEOPLE}"
         )
+    for column in (time, event):
+        if parties.holders[column] != owners:
+            home = federation.name(owners[0])
+            raise ArgumentError(
+                f"{of}time and event: {at(column)}, and the outcome is whole at {home} alone; name columns that one station has, or leave the other one out"
+            )
     for argument, column in beside.items():
         if column and owners[0] not in parties.holders[column]:
             home = federation.name(owners[0])

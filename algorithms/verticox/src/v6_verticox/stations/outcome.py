@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Decimal
+
 import numpy as np
+import numpy.typing as npt
 
 from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..messages.setup import Outcome
 from ..shares.sorting import OutcomeHolder
 from .columns import Survival
 
+Vector = npt.NDArray[np.float64]
 SPARSER = 3  # nobody knows how many of the events between two points are complete: with a third of them it is still `minimum_count`
+ENOUGH = 1.0 - 1e-9  # rounding of equal weights takes no point away
+DIGITS = 17  # of a time at most: more do not tell two floating-point numbers apart
 
 
 def describe(
@@ -45,7 +51,7 @@ def describe(
     null = 0.0 if flat else evaluate_predictor(risk, np.zeros(len(outcome.time)))[0]
     if weights is not None:
         null = -float(holder.tied @ np.log(np.where(holder.tied > 0.0, holder.at_risk(), 1.0)))
-    edges, rows, strata = _edges(holder, SPARSER * per_edge if flat else per_edge)
+    edges, rows, strata = _points(outcome, holder, SPARSER * per_edge if flat else per_edge)
     return Outcome(
         events=int(outcome.event.sum()),
         strata=[int(size) for size in holder.sizes],
@@ -61,23 +67,59 @@ def describe(
     )
 
 
-def _edges(holder: OutcomeHolder, per_edge: int) -> tuple[list[float], list[int], list[int]]:
-    """Return times, rows and strata of the baseline's points: after every `per_edge` events, where all ties are in."""
-    time, stratum = holder.when, holder.code
+def _points(outcome: Survival, holder: OutcomeHolder, per_edge: int) -> tuple[list[float], list[int], list[int]]:
+    """Return times, rows and strata of the baseline's points, so that no time is one event's own and tells its stratum.
+
+    Candidates lie as far apart as the events of all strata together ask, so they are the same whatever the strata. A stratum is told at those that have enough
+    of its own events since its last one, and so many of all strata that not all of them need be its own.
+    """
+    died, strata = outcome.event == 1, len(outcome.strata_names)
+    weights = np.ones(len(died)) if outcome.weights is None else outcome.weights
+    moments, moment_of = np.unique(outcome.time[died], return_inverse=True)
+    own = np.zeros((strata, len(moments), 2))
+    np.add.at(own, (outcome.stratum[died], moment_of), np.stack([weights, weights**2], axis=1)[died])
+    cells = _ends((own.sum(axis=0), per_edge))
+    moments, own = moments[cells], np.diff(own.cumsum(axis=1)[:, cells], axis=1, prepend=0.0)
+    mixed = [] if strata == 1 else [(own.sum(axis=0), 2 * per_edge - 1)]
     begins = np.flatnonzero(holder.tied)
     edges: list[float] = []
     rows: list[int] = []
-    strata: list[int] = []
-    seen, squares = 0.0, 0.0
-    for place, row in enumerate(begins):
-        following = begins[place + 1] if place + 1 < len(begins) else None
-        seen, squares = seen + holder.tied[row], squares + holder.squares[row]
-        ends = following is None or time[following] != time[row] or stratum[following] != stratum[row]
-        if seen**2 >= per_edge * squares and ends:
-            edges.append(float(time[row]))
-            rows.append(int(row))
-            strata.append(int(stratum[row]))
-            seen, squares = 0.0, 0.0
-        if following is not None and stratum[following] != stratum[row]:
-            seen, squares = 0.0, 0.0
-    return edges, rows, strata
+    codes: list[int] = []
+    for code in range(strata):
+        ends = moments[_ends((own[code], per_edge), *mixed)]
+        of_stratum = begins[holder.code[begins] == code]
+        edges += _between(ends, np.unique(outcome.time))
+        rows += of_stratum[np.searchsorted(holder.when[of_stratum], ends, side="right") - 1].tolist()
+        codes += [code] * len(ends)
+    return edges, rows, codes
+
+
+def _ends(*parts: tuple[Vector, int]) -> npt.NDArray[np.intp]:
+    """Return the places at which every part has enough since the last: (sum of weights)^2 / sum of their squares; a part's are (places, 2)."""
+    found: list[int] = []
+    since = [(0.0, 0.0)] * len(parts)
+    for step, added in enumerate(zip(*(sums.tolist() for sums, _ in parts), strict=True)):
+        since = [(mass + more, squares + most) for (mass, squares), (more, most) in zip(since, added, strict=True)]
+        if all(
+            mass**2 >= ENOUGH * least * squares > 0.0 for (mass, squares), (_, least) in zip(since, parts, strict=True)
+        ):
+            found.append(step)
+            since = [(0.0, 0.0)] * len(parts)
+    return np.array(found, dtype=np.intp)
+
+
+def _between(moments: Vector, times: Vector) -> list[float]:
+    """Return of each moment, one of all `times`, the number of the fewest decimals from it on and before the next time."""
+    following = np.append(times[1:], 2.0 * times[-1] - times[max(len(times) - 2, 0)])
+    nexts = following[np.searchsorted(times, moments)]
+    return [_shortest(moment, end) for moment, end in zip(moments.tolist(), nexts.tolist(), strict=True)]
+
+
+def _shortest(low: float, high: float) -> float:
+    """Return the least multiple of the largest power of ten that has one from `low` on and below `high`."""
+    exact = Decimal(low)
+    for exponent in range(exact.adjusted() + 1, exact.adjusted() - DIGITS, -1):
+        number = float(exact.quantize(Decimal((0, (1,), exponent)), ROUND_CEILING))
+        if low <= number < high:
+            return number
+    return low

@@ -73,11 +73,6 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     described = None
     if len(outcome) == 2:
         described = _outcome(station, question, frame, beside, limit, present)
-    elif outcome:
-        other = question.event if outcome[0] == question.time else question.time
-        raise DataProblem(
-            f"column '{outcome[0]}' is here without the other outcome column '{other}'; check its name: both must be at one station"
-        )
     scales = [float(scale) for scale in own.scales]
     levels = {name: list(own_levels) for name, own_levels in own.levels.items()}
     known = [] if terms is None else here_of
