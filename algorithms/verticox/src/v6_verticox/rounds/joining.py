@@ -136,11 +136,11 @@ def check_outcome(
         raise ArgumentError(
             f"{of}time and event: the outcome is at two stations ({names}); leave one of them out, or {OTHER_PEOPLE}"
         )
-    for column in (time, event):
-        if parties.holders[column] != owners:
+    for outcome in (time, event):
+        if parties.holders[outcome] != owners:
             home = federation.name(owners[0])
             raise ArgumentError(
-                f"{of}time and event: {at(column)}, and the outcome is whole at {home} alone; name columns that one station has, or leave the other one out"
+                f"{of}time and event: {at(outcome)}, and the outcome is whole at {home} alone; name columns that one station has, or leave the other one out"
             )
     for argument, column in beside.items():
         if column and owners[0] not in parties.holders[column]:
