@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedbayes.dp.ledger import Ledger
 from fedbayes.federation import errors, platform
 from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.embedded import EmbeddedFederation
@@ -21,7 +22,7 @@ from fedbayes.federation.memory import Memory
 from fedbayes.federation.packing import pack
 from fedbayes.federation.peers import KnownPeers, believe, identity, marks_of
 from fedbayes.federation.platform import Origin, Run
-from fedbayes.federation.policy import Policy
+from fedbayes.federation.policy import LEDGER_FILE, Policy
 from fedbayes.mpc.relay import KeyPair, SigningPair, fingerprint
 from fedbayes.randomness import secret_bytes
 
@@ -217,8 +218,16 @@ def test_peers_are_believed_at_first_and_a_changed_key_stops_the_job(files):
         known = {peer.name: peer.fingerprint for peer in KnownPeers(files["east"]["ledger"]).list()}
         assert set(known) == {"south", "west"}
         (files["west"]["ledger"] / "fedbayes-identity").unlink()
-        with pytest.raises(errors.PolicyError, match="the lasting key of west has changed"):
+        paid = Ledger(files["east"]["ledger"] / LEDGER_FILE).entries()
+        with pytest.raises(
+            errors.PolicyError, match=r"south, east: the lasting key of west has changed.* \(nothing was spent\)"
+        ):
             federation.run("toy", "run_sum", {"column": "x"})
+        asked = {"function": "run_sum", "arguments": {"column": "x"}}
+        told = federation.run("toy", "preflight", asked)["stations"]
+        assert all("of west has changed" in told[name] for name in ("east", "south"))
+        assert told["west"] is None
+        assert Ledger(files["east"]["ledger"] / LEDGER_FILE).entries() == paid
         for name in ("east", "south"):
             mark = fingerprint(identity(files["west"]["ledger"]).public_bytes)
             KnownPeers(files[name]["ledger"]).accept("west", mark)
@@ -415,7 +424,7 @@ def test_a_server_in_the_middle_of_a_known_station_is_found_out(files):
         asked = requests[(organization, name)]
         card = Card.make(3, mine.public_bytes, lasting, asked.session)
         reply = {"card": encode(card), "has_data": True, "columns": [], "alike": []}
-        reply |= {"minimum_organizations": 3, "policy": {}}
+        reply |= {"minimum_organizations": 3, "policy": {}, "believed": {}}
         return seal_reply(asked, question(asked, pack(asked.body)), 3, {"reply": reply, "spent": {}, "token": ""}, mine)
 
     with EmbeddedFederation(files, policies=LEDGER) as federation:

@@ -139,7 +139,8 @@ class OpenRequest(Message):
 class OpenReply(Message):
     """A station's keys of the job, whether it holds the task's database, which of the announced columns, and its limits, which `disclosure_settings` tells.
 
-    `alike` are those of the other columns of which it has one that differs only by blanks, capitals or accents.
+    `alike` are those of the other columns of which it has one that differs only by blanks, capitals or accents. `believed` has the beginnings of the lasting
+    keys' fingerprints by which it knows others of the collaboration, empty for those of whom it would believe none.
     """
 
     card: Public[Card]
@@ -148,6 +149,7 @@ class OpenReply(Message):
     alike: Public[list[str]]
     minimum_organizations: Public[int]
     policy: Public[dict[str, Any]]
+    believed: Public[dict[int, str]]
 
 
 class Checked(Exception):

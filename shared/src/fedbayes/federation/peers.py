@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -21,7 +21,7 @@ from typing import Any
 from ..mpc.relay import SigningPair, fingerprint
 from .codec import encode
 from .errors import PolicyError
-from .manifest import Manifest
+from .manifest import Card, Manifest
 from .opening import Preflight
 from .policy import Policy
 from .secrets import once
@@ -29,6 +29,8 @@ from .secrets import once
 IDENTITY_FILE = "fedbayes-identity"
 PEERS_FILE = "fedbayes-peers.json"
 MANIFESTS_FILE = "fedbayes-manifests.jsonl"
+MARK_DIGITS = 16
+"""Of a fingerprint in a first round: enough to see that a key has changed. What is believed is decided by all 64, in the next round."""
 NOTED = ("private", "relation", "epsilon", "delta", "most", "queries", "single_records")
 """What is noted of an announcement."""
 
@@ -126,10 +128,7 @@ class KnownPeers:
             owners = {peer.fingerprint: peer.name for peer in peers.values()}
             for name, mark in marks.items():
                 if name in peers and peers[name].fingerprint != mark:
-                    fault = "has changed" if mark else "is missing"
-                    raise PolicyError(
-                        f"the lasting key of {name} {fault}; ask its administrator, and accept the new key with 'fedbayes node peers'"
-                    )
+                    raise _changed(name, mark)
                 if mark and owners.get(mark, name) != name:
                     raise PolicyError(f"{name} shows the lasting key of another organization; the job stops")
                 if mark:
@@ -171,9 +170,54 @@ def check_pins(marks: dict[str, str], ids: dict[str, int], pinned: dict[str, str
     for name, mark in marks.items():
         wanted = pinned.get(name, pinned.get(str(ids[name])))
         if not mark or wanted is None or not hmac.compare_digest(wanted, mark):
-            raise PolicyError(
-                f"{name} has no lasting key, or one that this node's administrator did not pin; see FEDBAYES_PINNED_KEYS"
-            )
+            raise _not_pinned(name)
+
+
+def _changed(name: str, mark: str) -> PolicyError:
+    fault = "has changed" if mark else "is missing"
+    return PolicyError(
+        f"the lasting key of {name} {fault}; ask its administrator, and accept the new key with 'fedbayes node peers'"
+    )
+
+
+def _not_pinned(name: str) -> PolicyError:
+    return PolicyError(
+        f"{name} has no lasting key, or one that this node's administrator did not pin; see FEDBAYES_PINNED_KEYS"
+    )
+
+
+def believed(policy: Policy, names: Mapping[int, str]) -> dict[int, str]:
+    """Return the beginning of the fingerprint by which this node knows each organization, for a first round.
+
+    Parameters
+    ----------
+    policy : Policy
+        Of this node, which has a lasting key.
+    names : mapping of int to str
+        The others of the collaboration.
+
+    Returns
+    -------
+    dict
+        Organization -> digits; empty where keys are pinned and none is for it. Who is not in it is believed at first sight.
+    """
+    if policy.pinned_keys is not None:
+        pinned = policy.pinned_keys
+        return {member: pinned.get(name, pinned.get(str(member), ""))[:MARK_DIGITS] for member, name in names.items()}
+    folder = policy.folder()
+    known = {} if folder is None else {peer.name: peer.fingerprint for peer in KnownPeers(folder).list()}
+    return {member: known[name][:MARK_DIGITS] for member, name in names.items() if name in known}
+
+
+def stranger(
+    believed: Mapping[int, str], pinned: bool, cards: Mapping[int, Card], names: Mapping[int, str]
+) -> PolicyError | None:
+    """Return what a node that knows others by these keys, pinned or not, will say of the cards that they show, or None."""
+    for member, card in sorted(cards.items()):
+        mark, wanted = fingerprint(card.identity) if card.identity else "", believed.get(member)
+        if wanted is not None and (not wanted or not mark.startswith(wanted)):
+            return _not_pinned(names[member]) if pinned else _changed(names[member], mark)
+    return None
 
 
 def believe(policy: Policy, marks: dict[str, str], ids: dict[str, int]) -> None:

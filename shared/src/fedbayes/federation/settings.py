@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .. import __version__
-from . import announced, limits
+from . import announced, limits, peers, platform
 from .decorators import partial
 from .errors import ThresholdError, too_few
 from .manifest import Card
 from .opening import OpenReply, OpenRequest, Preflight
-from .peers import own_fingerprint
 from .policy import PREFIX, Policy
 from .replies import Empty
 from .station import Station
@@ -22,8 +21,8 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
     """Check what the task will ask, and make this station's key for the job.
 
     **Reveals** to central and to all members a fresh public key (and the lasting one, where the node keeps it); to central
-    whether the station holds the task's database, which of the columns that the task announced (or one written nearly so), and limits that
-    `disclosure_settings` tells anyway.
+    whether the station holds the task's database, which of the columns that the task announced (or one written nearly so), limits that
+    `disclosure_settings` tells anyway, and by which keys it knows others of the collaboration, so that a key that changed stops no job after a debit.
     **Assumes** nothing: nothing is spent here, and no value of the table is looked at.
     """
     policy = station.policy
@@ -48,7 +47,16 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
         ),
         minimum_organizations=station.public(policy.minimum_organizations),
         policy=station.public(limits.as_public(policy)),
+        believed=station.public(_believed(station)),
     )
+
+
+def _believed(station: Station) -> dict[int, str]:
+    """Return by which lasting keys this node knows others of the collaboration: nobody where it has none itself, or the mock client lists nobody."""
+    if station.identity is None or station.run.mock:
+        return {}
+    others = {member: name for member, name in platform.organizations().items() if member != station.organization}
+    return peers.believed(station.policy, others)
 
 
 def _check(station: Station, preflight: Preflight) -> None:
@@ -97,7 +105,7 @@ def disclosure_settings() -> dict[str, Any]:
     **Reveals** these to whoever starts the task; nothing of a table. **Assumes** nothing.
     """
     policy = Policy.from_environment()
-    mark = own_fingerprint(policy)
+    mark = peers.own_fingerprint(policy)
     settings = policy.to_dict()
     if settings["pinned_keys"] is not None:
         settings["pinned_keys"] = f"{len(settings['pinned_keys'])} pinned"

@@ -28,6 +28,8 @@ class Station(TableReader):
 
     Attributes
     ----------
+    run : Run
+        Identity of this container.
     aggregator : int
         The organization that runs central.
     spent : dict of str to float
@@ -39,7 +41,7 @@ class Station(TableReader):
     ) -> None:
         super().__init__(run.organization, memory, request, mock_data)
         self.policy.check_function(request.function)
-        self.aggregator = origin.organization
+        self.run, self.aggregator = run, origin.organization
         self.spent = {"epsilon": 0.0, "delta": 0.0, "queries": 0.0}
         self.manifest = arrival.check(self, run, origin, request)
 
