@@ -158,10 +158,13 @@ def test_unreadable_result_is_a_failure(text):
 # -- connecting ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("address", ["localhost", "ftp://x", "https://", "http://localhost:port"])
+@pytest.mark.parametrize(
+    "address", ["localhost", "ftp://x", "https://", "http://localhost:port", "https://u:word@x/api", "https://u@x"]
+)
 def test_addresses_are_checked(address):
-    with pytest.raises(UsageProblem, match="--server"):
+    with pytest.raises(UsageProblem, match="--server") as refusal:
         connection.connect(connection.Access(address, "user", "word"))
+    assert "word@" not in str(refusal.value)
 
 
 def test_silent_server_is_a_failure():

@@ -80,7 +80,8 @@ def station(**limits: Any) -> Station:
     """Return a station with everything that its makers need, and a real gate."""
     made = object.__new__(Station)
     made.policy, made.gate, made.participants, made.organization = Policy(**limits), Gate(), MEMBERS, 1
-    made.manifest = SimpleNamespace(members=MEMBERS, stations=MEMBERS, models=(), algorithm="v6_toy")  # type: ignore[assignment]
+    names = {member: f"organization {member}" for member in MEMBERS}
+    made.manifest = SimpleNamespace(members=MEMBERS, stations=MEMBERS, names=names, models=(), algorithm="v6_toy")  # type: ignore[assignment]
     made.spent = {"epsilon": 0.0, "delta": 0.0, "queries": 0.0}
     told = json.dumps(encode(Preflight(epsilon=2.0, relation=ROWS))).encode()
     made.memory = SimpleNamespace(  # type: ignore[assignment]

@@ -62,6 +62,10 @@ def _address(server: str) -> tuple[str, int, str]:
         parts, port = urlsplit(""), 0
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageProblem("--server must be an address like https://server.example:443/api")
+    if parts.username is not None or parts.password is not None:
+        raise UsageProblem(
+            "--server must hold no user and no password, as results keep the address; give --username and VANTAGE6_PASSWORD"
+        )
     return f"{parts.scheme}://{parts.hostname}", port, parts.path.rstrip("/") or "/api"
 
 
