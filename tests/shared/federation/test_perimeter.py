@@ -220,7 +220,7 @@ def test_peers_are_believed_at_first_and_a_changed_key_stops_the_job(files):
         (files["west"]["ledger"] / "fedbayes-identity").unlink()
         paid = Ledger(files["east"]["ledger"] / LEDGER_FILE).entries()
         with pytest.raises(
-            errors.PolicyError, match=r"south, east: the lasting key of west has changed.* \(nothing was spent\)"
+            errors.PolicyError, match=r"east, south: the lasting key of west has changed.* \(nothing was spent\)"
         ):
             federation.run("toy", "run_sum", {"column": "x"})
         asked = {"function": "run_sum", "arguments": {"column": "x"}}

@@ -205,8 +205,8 @@ def believed(policy: Policy, names: Mapping[int, str]) -> dict[int, str]:
         pinned = policy.pinned_keys
         return {member: pinned.get(name, pinned.get(str(member), ""))[:MARK_DIGITS] for member, name in names.items()}
     folder = policy.folder()
-    known = {} if folder is None else {peer.name: peer.fingerprint for peer in KnownPeers(folder).list()}
-    return {member: known[name][:MARK_DIGITS] for member, name in names.items() if name in known}
+    marks = {} if folder is None else {peer.name: peer.fingerprint for peer in KnownPeers(folder).list()}
+    return {member: marks[name][:MARK_DIGITS] for member, name in names.items() if name in marks}
 
 
 def stranger(
