@@ -91,7 +91,7 @@ def station(**limits: Any) -> Station:
         noted=lambda kind: [],
     )
     made.round_name, made.function = "1:x", "partial_x"
-    made.__dict__["dictionary"] = None
+    made.__dict__["dictionary"], made.__dict__["_source"] = None, SimpleNamespace(present=True)
     made.__dict__["history"] = SimpleNamespace(check=lambda summed: None)
     made.__dict__["channel"] = SimpleNamespace(
         mask=lambda values, participants, topic: np.asarray(values).astype(np.uint64),
