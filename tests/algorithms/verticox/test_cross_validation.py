@@ -83,6 +83,51 @@ def test_parity_with_pooled_fits_on_the_same_folds(records, monkeypatch):
     assert 0.0 < found["integrated_brier_score"] < 0.25
 
 
+def by_lifelines(records, fold, count, cases):
+    """Fit without each fold with case weights and times of entry; measure what is predicted of it, each record once and from the start."""
+    from lifelines import CoxPHFitter
+    from lifelines.utils import concordance_index
+
+    columns = {"duration_col": "time", "event_col": "event"}
+    options = {"weights_col" if name == "weights" else "entry_col": column for name, column in cases.items()}
+    used = records[[*FEATURES, "time", "event", *cases.values()]]
+    found = {"concordance": [], "calibration_slope": []}
+    for number in range(count):
+        fitter = CoxPHFitter().fit(used[fold != number], **columns, **options, robust=bool(cases.get("weights")))
+        held_out = used[fold == number]
+        risk = held_out[FEATURES] @ fitter.params_[FEATURES]
+        found["concordance"].append(concordance_index(held_out["time"], -risk, held_out["event"]))
+        own = CoxPHFitter().fit(held_out[["time", "event"]].assign(risk=risk), **columns)
+        found["calibration_slope"].append(own.params_["risk"])
+    return found
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [{"weights": "w"}, {"entry": "since"}, {"weights": "w", "entry": "since"}],
+    ids=lambda cases: "+".join(cases),
+)
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_folds_of_weighted_and_late_records_are_those_of_lifelines(records, monkeypatch, cases, ties):
+    """Every fold's fit counts records by their weights and from their entry; without ties both treatments are lifelines'."""
+    monkeypatch.setattr(drawn, "secret_bytes", lambda size: SECRET[:size])
+    monkeypatch.setenv("FEDBAYES_ALLOW_PREDICTIONS", "true")
+    draw = np.random.default_rng(11)
+    weighed = records.assign(w=draw.choice([0.5, 1.0, 4.0], ROWS), since=records["time"] * draw.uniform(0.0, 0.9, ROWS))
+    frames = [weighed[["age"]], weighed[["dose", "time", "event", *cases.values()]], NO_DATA]
+    found = run_mocked(
+        "verticox", "evaluate", frames, model={**SPEC, **cases, "ties": ties}, folds=3, rows_aligned=True
+    )
+    expected = by_lifelines(weighed, stations.fold_of(SECRET, ROWS, 3), 3, cases)
+    for name, values in expected.items():
+        assert [entry[name] for entry in found["metrics"]["folds"]] == pytest.approx(values, abs=1e-4)
+    plain = by_hand(records, stations.fold_of(SECRET, ROWS, 3), 3)
+    assert np.abs(np.subtract(plain["calibration_slope"], expected["calibration_slope"])).max() > 0.02
+    named = " and ".join(cases)
+    assert any(f"the folds are fitted with {named}; these metrics use neither" in text for text in found["warnings"])
+    assert [entry["records"] for entry in found["metrics"]["folds"]] == [54, 53, 53]
+
+
 @pytest.mark.audit
 def test_the_folds_share_their_rounds(federation, records):
     found = federation.run("verticox", "evaluate", {"model": SPEC, "folds": 3, "rows_aligned": True})

@@ -201,15 +201,6 @@ def test_what_is_asked_wrongly_or_singles_out_records_is_named(
         ask(frame, **task)
 
 
-@pytest.mark.parametrize("case", ["weights", "entry", "cluster"])
-def test_a_model_of_such_records_is_not_cross_validated(case: str) -> None:
-    from v6_verticox.use.crossval import specification
-
-    model = {"time": "t", "event": "e", "features": ["x"], case: "w"}
-    with pytest.raises(ArgumentError, match=f"a model with {case} is not cross-validated; leave folds out"):
-        specification(model, None)  # type: ignore[arg-type]
-
-
 CASES = {"weights": "weight", "entry": "since"}
 
 

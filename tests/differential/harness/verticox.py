@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from . import cox
 from .cases import POSITION, Case, Outcome, close, judge, same
 from .cox_fit import arrays, cases, check_fit, design, fit_arguments, fit_cases, survival
+from .cox_folds import check_folds
 from .cox_judged import check_hazard, check_judged, hazard_cases, is_judged, judged_cases
 from .cox_names import ALGORITHM, ENTRY, TIME, WEIGHTS
 from .tables import joined
@@ -70,7 +71,8 @@ def evaluate_cases(draw: Any) -> Case:
     if kind == "aggregates":
         arguments["reveal"] = "aggregates"
     elif kind == "folds":
-        arguments["folds"] = 2
+        arguments["folds"] = draw(st.sampled_from([2, 3]))
+        fit |= draw(_cases())
     elif draw(st.booleans()):
         arguments |= {"times": [1.0, 5.0], "reveal": "predictors"}
     return _two_steps("evaluate", place, fit, arguments)
@@ -143,7 +145,9 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
     may = [*GUARDS, ("PolicyError", "the model would tell a record"), ("ConvergenceError", "a fold hardly settles")]
 
     def compare(result: Any) -> None:
-        if case.arguments.get("folds") or case.arguments.get("reveal") == "aggregates":
+        if case.arguments.get("folds"):
+            return check_folds(case, result["metrics"])
+        if case.arguments.get("reveal") == "aggregates":
             return
         wanted, records = _predictor(case, outcome.results[0]["model"])
         time, event, strata = arrays(fit, list(records.values()))

@@ -47,6 +47,7 @@ from .outcome import describe
 from .private import compute, enter, permute
 from .scoring import LARGEST_SCORE
 from .sums import masked_for, received
+from .truncation import doubled
 
 Vector = npt.NDArray[np.float64]
 
@@ -77,42 +78,57 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
         raise MessageError("the folds that the outcome holder drew are missing; start the job again")
     secret = drawn_secret(station) if request.sealed is None else station.unseal(request.owner, request.sealed, "folds")
     design = station.kept("design")
-    fold = fold_of(secret, len(design["values"]), request.folds)
+    copies = int(design["copies"])
+    fold = fold_of(secret, len(design["values"]) // copies, request.folds)
     if np.min(np.bincount(fold, minlength=request.folds)) < max(station.policy.minimum_rows, 2):
         raise ThresholdError("folds: a fold has fewer records than this node demands; use fewer folds")
     station.keep("folds", fold=fold, owner=np.array(request.owner))
     outcomes = []
     for number in range(request.folds):
         fold_station, training = station.part(f"fold {number}"), fold != number
-        fold_station.keep("design", **{**design, "values": design["values"][training]})
-        fold_station.keep("presence", present=np.ones(int(training.sum()), dtype=np.bool_))
+        rows = doubled(training, copies)
+        fold_station.keep("design", **{**design, "values": design["values"][rows]})
+        fold_station.keep("presence", present=np.ones(int(rows.sum()), dtype=np.bool_))
         if own:
-            outcomes.append(_kept_outcome(fold_station, station.kept("outcome"), training, request))
+            outcomes.append(_kept_outcome(fold_station, station.kept("outcome"), training, rows, request))
     exact_outcomes = station.exact(
         outcomes, "verticox: fits of a cross-validation", queries=request.folds, summed=False
     )
     return SplitReply(exact_outcomes if own else None)
 
 
-def _kept_outcome(fold_station: Station, whole: dict[str, Any], training: Any, request: SplitRequest) -> Outcome:
-    """Keep the training outcome of one fold; return what central may know of it: no other times than it knows already."""
+def _kept_outcome(
+    fold_station: Station, whole: dict[str, Any], training: Any, rows: Any, request: SplitRequest
+) -> Outcome:
+    """Keep the training outcome of one fold, `rows` of `training` records; return what central may know of it: no other times than it knows already."""
     limit = max(fold_station.policy.minimum_count, 1)
-    time, event = whole["time"][training], whole["event"][training]
-    codes, stratum = np.unique(whole["stratum"][training], return_inverse=True)
-    if event.sum() < limit or np.min(np.bincount(stratum)) < limit:
+    names, ties = [str(name) for name in whole["names"]], request.question.ties
+    all_rows = _survival(whole, names, np.ones(len(rows), dtype=np.bool_))
+    kept = _survival(whole, names, rows)
+    if kept.event.sum() < limit or np.min(np.bincount(kept.stratum[: training.sum()])) < limit:
         raise ThresholdError(
             "folds: there are fewer events, or records in a stratum, than this node demands; use more records"
         )
     fold_station.keep(
-        "outcome", time=time, event=event, stratum=stratum, trend=np.zeros(len(time)), limit=whole["limit"]
+        "outcome",
+        time=kept.time,
+        event=kept.event,
+        stratum=kept.stratum,
+        trend=np.zeros(len(kept.time)),
+        limit=whole["limit"],
+        weights=whole["weights"][rows],
     )
-    names, question = [str(name) for name in whole["names"]], request.question
-    all_records = Survival(whole["time"], whole["event"], whole["stratum"], names)
-    of_all = describe(all_records, limit, question.ties)
-    kept = Survival(time, event, stratum, [names[code] for code in codes])
-    of_training = at_known_edges(describe(kept, limit, question.ties), of_all, kept, int(whole["limit"]))
+    of_all = describe(all_rows, limit, ties)
+    of_training = at_known_edges(describe(kept, limit, ties), of_all, kept, int(whole["limit"]))
     fold_station.keep("edges", rows=np.array(of_training.edge_rows, dtype=np.int64))
     return of_training
+
+
+def _survival(whole: dict[str, Any], names: list[str], rows: Any) -> Survival:
+    """Return the outcome of some rows, with strata that have one; of which all weigh 1 without weights."""
+    codes, stratum = np.unique(whole["stratum"][rows], return_inverse=True)
+    weights = None if np.all(whole["weights"] == 1.0) else whole["weights"][rows]
+    return Survival(whole["time"][rows], whole["event"][rows], stratum, [names[code] for code in codes], weights)
 
 
 def at_known_edges(of_training: Outcome, of_all: Outcome, kept: Survival, limit: int) -> Outcome:
@@ -170,8 +186,9 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
         return HeldOutReply(masked_for(station, request.receiver, np.zeros(request.rows), "held out", common))
     station.require_private(False)
     station.require_predictions()
-    values, folds = station.kept("design")["values"], station.kept("folds")
+    folds = station.kept("folds")
     fold = folds["fold"]
+    values = station.kept("design")["values"][: len(fold)]
     if request.receiver != int(folds["owner"]):
         raise MessageError("held-out records are predicted for somebody else than drew the folds; the job stops")
     beta = np.array(request.coefficients, dtype=np.float64)
@@ -197,7 +214,8 @@ def partial_judge(station: Station, request: JudgeRequest) -> AssessReply:
     if set(request.scorers) - {station.organization} - set(request.predictors):
         raise MessageError("the linear predictor of a station is missing; start the job again")
     predictor = received(station, request.predictors, len(fold), "held out")
-    outcome = Survival(kept["time"], kept["event"], kept["stratum"], [str(name) for name in kept["names"]])
+    time, event, stratum = (kept[name][: len(fold)] for name in ("time", "event", "stratum"))
+    outcome = Survival(time, event, stratum, [str(name) for name in kept["names"]])
     values = judged(outcome, predictor, fold, request, max(station.policy.minimum_count, 1))
     note_times(station, str(kept["column"]), values["times"], request.times is not None)
     return AssessReply(station.exact(values, "verticox: a cross-validation", queries=0, summed=False))

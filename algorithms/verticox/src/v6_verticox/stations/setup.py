@@ -101,7 +101,10 @@ def _kept(station: Station, own: Design, present: npt.NDArray[np.bool_], copies:
     """Keep the design columns of all rows, a record's as often as it has rows; return those of the records."""
     single = spread_out(own.values, present)
     labels = np.array([label for names in own.columns.values() for label in names], dtype=str)
-    station.keep("design", values=doubled(single, copies), means=own.means, scales=own.scales, labels=labels)
+    design_rows = doubled(single, copies)
+    station.keep(
+        "design", values=design_rows, means=own.means, scales=own.scales, labels=labels, copies=np.array(copies)
+    )
     station.keep("presence", present=doubled(present, copies), paired=own.paired)
     return single
 

@@ -102,8 +102,8 @@ class Evaluate(Promised, Judging):
     )
     folds: int | None = argument(
         whole(2, MOST_FOLDS),
-        "Cross-validate the model's specification (time, event, features or formula, ties, penalty, strata) in as many folds, in the same rounds, instead "
-        "of judging its coefficients.",
+        "Cross-validate the model's specification (time, event, features or formula, ties, penalty, strata, weights, entry) in as many folds, in the same "
+        "rounds, instead of judging its coefficients.",
         None,
     )
     reveal: str = argument(

@@ -52,7 +52,7 @@ REVEALS = {
 
 def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Curve], roles: Matched) -> dict[str, Any]:
     """Return calibration of a model on these records, with nobody seeing a record-level value."""
-    options = specification(model, roles, ("weights", "entry"))
+    options = specification(model, roles, "judged by aggregates; leave reveal='aggregates' out")
     prepared = prepare(federation, roles.organizations, options)
     scales = np.array(prepared.scales)
     target = _coefficients(model, prepared) * scales

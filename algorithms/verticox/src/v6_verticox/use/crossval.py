@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from ..rounds.setup import Prepared, prepare
 from ..rounds.stages import sealed_parts
 from ..rounds.surface import FederatedSurface
 from ..solvers.newton import solve
+from .located import warn_of_cases
 
 Vector = npt.NDArray[np.float64]
 TOLERANCE = 1e-5  # deviations: coefficients of a fold differ from those of another by far more
@@ -62,13 +63,14 @@ def cross_validate(
     federation: Federation, model: Any, count: int, times: list[float] | None, groups: int, roles: Matched
 ) -> dict[str, Any]:
     """Fit as many models as there are folds, each without one of them, and judge each on the records it did not see."""
-    options = specification(model, roles)
+    options = specification(model, roles, "cross-validated; leave folds out")
     prepared = prepare(federation, roles.organizations, options, FOLDING, 1 + count)
     if prepared.plan.products:
         raise ArgumentError(
             f"folds: '{prepared.plan.products[0].term}' is of columns at different organizations, so that no station has a part of a record's prediction; "
             "leave folds out and choose reveal='aggregates'"
         )
+    warn_of_cases(federation, model, "the folds are fitted")
     training = split(federation, prepared, count)
     at_once = max(1, MOST_NUMBERS // (prepared.plan.rows * sum(prepared.plan.widths)))
     before = federation.rounds
@@ -90,18 +92,16 @@ def cross_validate(
     )
 
 
-def specification(model: Any, roles: Matched, cases: Sequence[str] = ()) -> Fit:
-    """Return the options of the fits: what the model says, and the solver that shows nobody a record; of `cases` those that it was fitted with too."""
+def specification(model: Any, roles: Matched, how: str) -> Fit:
+    """Return the options of the fits: what the model says, and the solver that shows nobody a record; `how` it is judged, and what to do instead."""
     checked = dict(check_mapping("model", model))
     missing = [name for name in ("time", "event", "features") if name not in checked]
     if missing:
         raise ArgumentError(f"model: '{missing[0]}' is missing; give the `model` of a result of verticox.fit")
-    other = next((name for name in ("weights", "entry", "cluster") if checked.get(name) and name not in cases), None)
-    if other is not None:
-        how = "judged by aggregates; leave reveal='aggregates' out" if cases else "cross-validated; leave folds out"
-        raise ArgumentError(f"model: a model with {other} is not {how}, or fit without {other}")
+    if checked.get("cluster"):
+        raise ArgumentError(f"model: a model with cluster is not {how}, or fit without cluster")
     design = "formula" if checked.get("formula") else "features"
-    names = ("time", "event", design, "ties", "penalty", "strata", *cases)
+    names = ("time", "event", design, "ties", "penalty", "strata", "weights", "entry")
     given = {name: checked[name] for name in names if name in checked}
     matched = {name: getattr(roles, name) for name in ("id_column", "rows_aligned", "helper", "organizations")}
     return Fit.read("fit", {**given, **matched, "tolerance": TOLERANCE, "time_transform": None})
@@ -121,12 +121,12 @@ def split(federation: Federation, prepared: Prepared, folds: int) -> list[Prepar
 def _part(prepared: Prepared, outcome: Outcome, fold: int, folds: int) -> Prepared:
     """Return roles and shapes of one fold's training records."""
     plan = prepared.plan
-    held_out = plan.records // folds + (1 if fold < plan.records % folds else 0)
+    held_out = prepared.records // folds + (1 if fold < prepared.records % folds else 0)
     shapes = replace(
         plan,
         rows=sum(outcome.strata),
         strata=outcome.strata,
-        records=plan.records - held_out,
+        records=plan.records - held_out * plan.copies,
         ties=outcome.ties,
         band=outcome.band,
         single=outcome.single,
@@ -165,9 +165,10 @@ def judge(
     scorers = [member for member, width in zip(plan.holders, plan.widths, strict=True) if width]
     owner, own = plan.holders[-1], [plan.split(fit.coefficients) for fit in fits]
     requests = {
-        member: HeldOutRequest(scorers, owner, plan.records, [one[member] for one in own]) for member in plan.holders
+        member: HeldOutRequest(scorers, owner, prepared.records, [one[member] for one in own])
+        for member in plan.holders
     }
-    requests[plan.helper] = HeldOutRequest(scorers, owner, plan.records, [])
+    requests[plan.helper] = HeldOutRequest(scorers, owner, prepared.records, [])
     replies = federation.round("partial_held_out", requests, [*plan.holders, plan.helper], HeldOutReply)
     request = JudgeRequest(
         prepared.question,

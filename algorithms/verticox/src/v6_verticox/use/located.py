@@ -185,12 +185,12 @@ def _split(model: dict[str, Any], entry: dict[str, Any]) -> tuple[str, str | Non
     return split_name(model["features"], name)
 
 
-def warn_of_cases(federation: Federation, model: Mapping[str, Any]) -> None:
-    """Warn where a model was fitted with weights or times of entry, which judging it does not use."""
+def warn_of_cases(federation: Federation, model: Mapping[str, Any], fitted: str = "the model was fitted") -> None:
+    """Warn where a model, or what is `fitted`, has weights or times of entry, which judging it does not use."""
     unused = [name for name in ("weights", "entry") if model.get(name)]
     if unused:
         federation.warn(
-            f"the model was fitted with {' and '.join(unused)}; these metrics use neither case weights nor times of entry: "
+            f"{fitted} with {' and '.join(unused)}; these metrics use neither case weights nor times of entry: "
             "each record counts once, from time 0"
         )
 
