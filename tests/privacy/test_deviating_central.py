@@ -107,6 +107,9 @@ class Kept:
     def kept(self, name: str) -> dict[str, Any]:
         return dict(self._kept[name])
 
+    def once(self, name: str, content: bytes) -> bytes:
+        return bytes(self._kept.setdefault(name, content))
+
 
 def cut(station: Kept, number: int) -> list[int]:
     encoder = object.__new__(opening.Encoder)
@@ -351,6 +354,7 @@ VOTES: dict[str, tuple[Callable[[Any, int, int], Any], str]] = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", VOTES)
 def test_votes_are_those_of_the_ensemble_of_the_manifest(name: str) -> None:
     change, words = VOTES[name]
@@ -414,6 +418,7 @@ GROUPS: dict[str, tuple[Callable[[Any, int, int], Any], str]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", GROUPS)
 def test_scores_of_groups_have_the_weights_of_their_networks(name: str) -> None:
     change, words = GROUPS[name]

@@ -45,6 +45,9 @@ class Memory:
     def kept(self, name):
         return self.files[name]
 
+    def once(self, name, content):
+        return self.files.setdefault(name, content)
+
 
 def request(tables="dp", neighbors="add_remove", clip=1.0, iterations=0, step=1, steps=10, weights=1.0, additive=False):
     shape = Shape(Columns("class", ["a", "b", "c", "z"], DOMAIN), {"z": 4}, tables=tables)

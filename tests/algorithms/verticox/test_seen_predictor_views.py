@@ -58,6 +58,9 @@ class StubStation:
     def kept(self, name):
         return self._kept[name]
 
+    def once(self, name, content):
+        return self._kept.setdefault(name, content)
+
 
 def assert_uniform(words):
     ones = np.unpackbits(words.reshape(-1, words.shape[-1]).view(np.uint8), axis=1)

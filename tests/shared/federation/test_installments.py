@@ -32,6 +32,9 @@ class Node:
     def kept(self, name):
         return self._kept[name]
 
+    def once(self, name, content):
+        return self._kept.setdefault(name, content)
+
     @property
     def epsilons(self):
         return [epsilon for _, epsilon, _ in self.debits if epsilon]

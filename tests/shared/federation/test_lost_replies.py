@@ -214,7 +214,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_that_names_the_remedy(tmp_p
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(secrets.tempfile, "mkstemp", full)
+    monkeypatch.setattr(secrets.os, "fsync", full)
     with pytest.raises(errors.StationError, match="a folder of the node cannot be written; ask"):
         secrets.once(tmp_path / "reply", b"content")
 

@@ -14,13 +14,10 @@ class Remembering:
     """A station's memory of the job: what was kept first stays."""
 
     def __init__(self):
-        self._arrays = {}
+        self._contents = {}
 
-    def keep(self, name, **arrays):
-        self._arrays.setdefault(name, arrays)
-
-    def kept(self, name):
-        return self._arrays[name]
+    def once(self, name, content):
+        return self._contents.setdefault(name, content)
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,10 @@ import math
 import types
 import typing
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, ClassVar, TypeVar
+from functools import cache, partial
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -77,25 +78,17 @@ def encode(value: Any, raw: bool = False) -> Any:
     MessageError
         If the value has no JSON form here (an object array, say).
     """
-    if type(value) in AS_THEY_ARE or isinstance(value, str | int):
-        return value
-    if isinstance(value, Wrapped):
-        return encode(typing.cast(Any, value).value, raw)
-    if isinstance(value, Message):
-        return {name: encode(getattr(value, name), raw) for name in _names(typing.cast(Any, type(value)))}
-    if isinstance(value, np.ndarray):
-        return _encode_array(value, raw)
-    if isinstance(value, bytes):
-        return value if raw else base64.b64encode(value).decode("ascii")
-    if isinstance(value, dict):
-        return {str(key): encode(item, raw) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [encode(item, raw) for item in value]
-    if isinstance(value, np.generic):
-        return encode(value.item())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else (None if math.isnan(value) else repr(value))
-    raise MessageError(f"a field of type {type(value).__name__} cannot be sent")
+    kind: Any = type(value)
+    return value if kind in AS_THEY_ARE else _encoder(kind)(value, raw)
+
+
+@cache
+def _encoder(kind: Any) -> Callable[[Any, bool], Any]:
+    """Return how values of a type are encoded, as the first of its bases in `ENCODERS`; looked up once a type."""
+    for bases, encoder in ENCODERS:
+        if issubclass(kind, bases):
+            return encoder
+    raise MessageError(f"a field of type {kind.__name__} cannot be sent")
 
 
 def _encode_array(array: np.ndarray[Any, Any], raw: bool) -> dict[str, Any]:
@@ -110,13 +103,21 @@ def _encode_array(array: np.ndarray[Any, Any], raw: bool) -> dict[str, Any]:
 
 
 @cache
-def _origin(kind: Any) -> Any:
-    return typing.get_origin(kind)
-
-
-@cache
 def _names(cls: Any) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(cls))
+
+
+ENCODERS: tuple[tuple[Any, Callable[[Any, bool], Any]], ...] = (
+    ((str, int), lambda value, raw: value),
+    (Wrapped, lambda value, raw: encode(value.value, raw)),
+    (Message, lambda value, raw: {name: encode(getattr(value, name), raw) for name in _names(cast(Any, type(value)))}),
+    (np.ndarray, _encode_array),
+    (bytes, lambda value, raw: value if raw else base64.b64encode(value).decode("ascii")),
+    (dict, lambda value, raw: {str(key): encode(item, raw) for key, item in value.items()}),
+    ((list, tuple), lambda value, raw: [encode(item, raw) for item in value]),
+    (np.generic, lambda value, raw: encode(value.item(), raw)),
+    (float, lambda value, raw: value if math.isfinite(value) else (None if math.isnan(value) else repr(value))),
+)
 
 
 @cache
@@ -141,7 +142,7 @@ def decode(cls: type, payload: Any) -> Any:
         wrong = sorted({str(key) for key in payload} ^ set(fields))
         raise MessageError(f"{cls.__name__}: unknown or missing fields: {', '.join(wrong[:5])[:200]}")
     try:
-        values = {name: _decode(kind, payload[name], f"{cls.__name__}.{name}") for name, kind in fields.items()}
+        values = {name: _decoder(kind)(payload[name], f"{cls.__name__}.{name}") for name, kind in fields.items()}
     except (RecursionError, MemoryError, OverflowError):
         raise MessageError(f"{cls.__name__}: the message is too large or too deep") from None
     try:
@@ -159,32 +160,25 @@ def _unaliased(kind: Any) -> Any:
     return getattr(named, "__value__", kind)
 
 
-def _decode(kind: Any, value: Any, path: str) -> Any:
-    if kind is int or kind is str or kind is float or kind is bytes:
-        return _decode_plain(kind, value, path)
+@cache
+def _decoder(kind: Any) -> Callable[[Any, str], Any]:
+    """Return how a value of a field's type is read, given its path; looked up once a type."""
     kind = _unaliased(kind)
-    origin = _origin(kind)
-    if kind is Any or kind is dict or kind is list:
-        _check_depth(value, path)
-    if kind is Any:
-        return value
-    if origin in (typing.Union, types.UnionType):
-        return _decode_union(kind, value, path)
-    if kind is np.ndarray or origin is np.ndarray:
-        return _decode_array(value, path)
-    if origin in (list, tuple):
-        return _decode_sequence(kind, origin, value, path)
-    if origin is dict:
-        return _decode_mapping(kind, value, path)
+    origin = typing.get_origin(kind)
+    bare = BARE.get(np.ndarray if origin is np.ndarray else kind)
+    if bare is not None:
+        return bare
+    if origin in COMPOSED:
+        return partial(COMPOSED[origin], kind)
     if isinstance(origin, type) and issubclass(origin, Wrapped):
-        return typing.cast(Any, origin)(_decode(typing.get_args(kind)[0], value, path))
+        return lambda value, path: cast(Any, origin)(_decoder(typing.get_args(kind)[0])(value, path))
     if isinstance(kind, type) and issubclass(kind, Message):
-        return decode(kind, value)
-    return _decode_plain(kind, value, path)
+        return lambda value, path: decode(kind, value)
+    return partial(_decode_text if isinstance(kind, type) and issubclass(kind, Text) else _decode_plain, kind)
 
 
-def _check_depth(value: Any, path: str) -> None:
-    """Refuse plain JSON that is deeper than anything that is sent; without recursion, which it could exhaust."""
+def _shallow(value: Any, path: str) -> Any:
+    """Return plain JSON that is not deeper than anything that is sent; without recursion, which it could exhaust."""
     level = [value]
     for _ in range(DEEPEST):
         level = [
@@ -195,7 +189,7 @@ def _check_depth(value: Any, path: str) -> None:
             if isinstance(part, dict | list)
         ]
         if not level:
-            return
+            return value
     raise MessageError(f"{path}: is too deep")
 
 
@@ -207,20 +201,20 @@ def _decode_union(kind: Any, value: Any, path: str) -> Any:
     for option in options:
         if option is not type(None):
             try:
-                return _decode(option, value, path)
+                return _decoder(option)(value, path)
             except MessageError as error:
                 failure = error
     raise failure or MessageError(f"{path}: a value is missing")
 
 
-def _decode_sequence(kind: Any, origin: Any, value: Any, path: str) -> Any:
+def _decode_sequence(kind: Any, value: Any, path: str) -> Any:
     if not isinstance(value, list):
         raise MessageError(f"{path}: must be a list")
-    inner = typing.get_args(kind)
+    inner, origin = typing.get_args(kind), typing.get_origin(kind)
     if origin is list or (len(inner) == 2 and inner[1] is Ellipsis):
-        items = [_decode(inner[0] if inner else Any, item, path) for item in value]
+        items = [_decoder(inner[0] if inner else Any)(item, path) for item in value]
     elif len(inner) == len(value):
-        items = [_decode(part, item, path) for part, item in zip(inner, value, strict=True)]
+        items = [_decoder(part)(item, path) for part, item in zip(inner, value, strict=True)]
     else:
         raise MessageError(f"{path}: must have {len(inner)} entries")
     return items if origin is list else tuple(items)
@@ -230,33 +224,28 @@ def _decode_mapping(kind: Any, value: Any, path: str) -> Any:
     if not isinstance(value, dict):
         raise MessageError(f"{path}: must be an object")
     key_kind, item_kind = typing.get_args(kind) or (str, Any)
+    read = key_kind.read if issubclass(key_kind, Text) else key_kind
     try:
-        return {_key(key_kind, key): _decode(item_kind, item, path) for key, item in value.items()}
+        return {read(key): _decoder(item_kind)(item, path) for key, item in value.items()}
     except ValueError:
         expected = "whole numbers" if key_kind is int else "names"
         raise MessageError(f"{path}: keys must be {expected}") from None
 
 
-def _key(kind: Any, key: str) -> Any:
-    return kind.read(key) if issubclass(kind, Text) else kind(key)
+def _decode_text(kind: type[Text], value: Any, path: str) -> Text:
+    try:
+        return kind.read(value)
+    except (ValueError, TypeError):
+        raise MessageError(f"{path}: must be a name") from None
 
 
 def _decode_plain(kind: Any, value: Any, path: str) -> Any:
-    if kind is bytes:
-        return _bytes(value, path)
-    if kind is float:
-        return _float(value, path)
-    if isinstance(kind, type) and issubclass(kind, Text):
-        try:
-            return kind.read(value)
-        except (ValueError, TypeError):
-            raise MessageError(f"{path}: must be a name") from None
     accepted = PLAIN.get(kind)
     if accepted is None:
         raise MessageError(f"{path}: the field's type has no JSON form")
     if not isinstance(value, accepted) or (kind is int and isinstance(value, bool)):
         raise MessageError(f"{path}: must be of type {kind.__name__}")
-    if kind is int and not -LARGEST_WHOLE < typing.cast(int, value) < LARGEST_WHOLE:
+    if kind is int and not -LARGEST_WHOLE < cast(int, value) < LARGEST_WHOLE:
         raise MessageError(f"{path}: is too large a number")
     return value
 
@@ -294,3 +283,18 @@ def _decode_array(value: Any, path: str) -> np.ndarray[Any, Any]:
     if math.prod(shape) * dtype.itemsize != len(data):
         raise MessageError(f"{path}: the array does not have the stated shape")
     return np.frombuffer(data, dtype=dtype).reshape(shape).astype(value["dtype"])
+
+
+BARE: dict[Any, Callable[[Any, str], Any]] = {
+    bytes: _bytes,
+    float: _float,
+    np.ndarray: _decode_array,
+    Any: _shallow,
+    dict: lambda value, path: _decode_plain(dict, _shallow(value, path), path),
+    list: lambda value, path: _decode_plain(list, _shallow(value, path), path),
+}
+COMPOSED: dict[Any, Callable[[Any, Any, str], Any]] = {
+    **dict.fromkeys((typing.Union, types.UnionType), _decode_union),
+    **dict.fromkeys((list, tuple), _decode_sequence),
+    dict: _decode_mapping,
+}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from ..dp.shares import HONEST_FRACTION
@@ -225,7 +226,7 @@ class Manifest(Message):
             if len(set(distinct)) != len(distinct):
                 raise ValueError("two organizations have one name or one key: an organization takes part once")
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """SHA-256 of the manifest, 64 hexadecimal digits."""
         return digest_of(self)

@@ -170,6 +170,10 @@ class Member:
         """Return what `keep` stored; `MessageError` if nothing of that name was kept in this job."""
         return self.memory.kept(self._part + name)
 
+    def once(self, name: str, content: bytes) -> bytes:
+        """Keep a content under a name for this job at this station, and return what the first one kept there."""
+        return self.memory.once(self._part + name, content)
+
     def note(self, kind: str, content: Any) -> None:
         """Add plain JSON to what the job has noted of a kind at this station, once."""
         self.memory.note(self._part + kind, content)

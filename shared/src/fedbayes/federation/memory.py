@@ -106,8 +106,9 @@ class Memory:
 
     def read(self, name: str) -> bytes | None:
         """Return what `once` wrote, or None."""
-        path = self.path / f"fact-{_safe(name)}"
-        return path.read_bytes() if path.exists() else None
+        with suppress(FileNotFoundError):
+            return (self.path / f"fact-{_safe(name)}").read_bytes()
+        return None
 
     def note(self, kind: str, content: Any) -> None:
         """Add plain JSON to what the job has noted of a kind, once."""
@@ -171,8 +172,9 @@ class Memory:
 
     def recorded(self, question_digest: str, reply_key: bytes) -> Any:
         """Return the sealed reply that this question got before, if the platform runs it again; else None."""
-        path = self._reply(question_digest, reply_key)
-        return json.loads(path.read_bytes()) if path.exists() else None
+        with suppress(FileNotFoundError):
+            return json.loads(self._reply(question_digest, reply_key).read_bytes())
+        return None
 
     def record(self, question_digest: str, reply_key: bytes, payload: Any, also: str) -> Any:
         """Record a sealed reply before it leaves, under two names; of two runs at the same time the first one's reply is returned by both."""
@@ -209,7 +211,7 @@ class Memory:
 
         Who writes a fact looks after writing it: the mark is there before the first fact goes.
         """
-        if (self.path / OVER_FILE).exists():
+        if os.path.exists(os.path.join(self.path, OVER_FILE)):
             raise MessageError("the job is over at this station; start another task")
 
     def wipe(self) -> None:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .errors import MessageError
 from .manifest import digest_of
 from .station import Station
@@ -18,9 +16,8 @@ TWICE = "a step of the protocol was asked for twice with other contents; start t
 
 def is_first(station: Station, name: str, content: Any) -> bool:
     """Keep what a name stands for in this job, or this fold of it, and return whether it is that: the first to keep it wins."""
-    digest = digest_of(content)
-    station.keep(f"once|{name}", digest=np.array(digest))
-    return str(station.kept(f"once|{name}")["digest"]) == digest
+    digest = digest_of(content).encode()
+    return station.once(f"once|{name}", digest) == digest
 
 
 def asked_once(station: Station, name: str, content: Any, refusal: str = TWICE) -> None:

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -183,6 +184,7 @@ def _recorded(name: str, value: Any) -> Any:
     return {OMITTED: "too long", "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
+@cache  # nothing is installed while a process runs
 def _version_of(package: str) -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 

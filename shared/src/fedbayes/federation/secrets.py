@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from ..mpc.relay import KeyPair
+from ..mpc.relay import KEY_BYTES, KeyPair
+from ..randomness import secret_bytes
 from .errors import StationError
 
 KEY_FILE = "private_key"
@@ -27,9 +28,10 @@ def once(path: Path, content: bytes, renew: bool = False) -> bytes:
         If the folder is full or cannot be written.
     """
     try:
-        if renew or not path.exists():
-            _write(path, lambda file: file.write(content), renew)
-        return path.read_bytes()
+        with suppress(FileNotFoundError):
+            if not renew:
+                return path.read_bytes()
+        return content if _write(path, lambda file: file.write(content), renew) else path.read_bytes()
     except OSError:
         raise StationError(UNWRITABLE) from None
 
@@ -72,14 +74,17 @@ def append(path: Path, line: bytes) -> None:
 
 def lines(path: Path) -> list[bytes]:
     """Return the whole lines that `append` has added to a file; none where there is no file."""
-    return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    with suppress(FileNotFoundError):
+        return path.read_bytes().split(b"\n")[:-1]
+    return []
 
 
 def _write(path: Path, write: Callable[[IO[bytes]], object], renew: bool) -> bool:
     # Not named by the process: every container's is number 1.
-    handle, draft = tempfile.mkstemp(prefix=f"{path.name}-", dir=path.parent)
+    draft = f"{path}-{secret_bytes(8).hex()}"
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(handle, "wb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -87,13 +92,11 @@ def _write(path: Path, write: Callable[[IO[bytes]], object], renew: bool) -> boo
     except FileExistsError:
         return False
     finally:
-        Path(draft).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(draft)
     return True
 
 
 def own_keys(folder: Path, name: str = KEY_FILE) -> KeyPair:
     """Return the key pair of a folder, made when first asked for; by default a station's key pair of the job."""
-    from ..randomness import secret_bytes
-
-    path = folder / name
-    return KeyPair.from_bytes(path.read_bytes() if path.exists() else once(path, secret_bytes(32)))
+    return KeyPair.from_bytes(once(folder / name, secret_bytes(KEY_BYTES)))
