@@ -30,6 +30,7 @@ def tables(dates: bool) -> dict[str, pd.DataFrame]:
     return found
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("dates", [True, False])
 @pytest.mark.parametrize("algorithm", FITS)
 def test_dates_for_numbers_are_told_under_an_epsilon(algorithm: str, dates: bool) -> None:

@@ -12,6 +12,7 @@ FOLDER = Path(__file__).parent / "cases"
 CASES = sorted(FOLDER.glob("*.json"))
 
 
+@pytest.mark.few(32)
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_a_case_that_differed(path: Path) -> None:
     reason = json.loads(path.read_text(encoding="utf-8")).get("xfail")

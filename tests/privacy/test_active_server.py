@@ -103,7 +103,7 @@ def forged(message, manner):
     return encode(replace(request, **own).sign(pair))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("manner", ["bit", "own keys"])
 @pytest.mark.parametrize("method", TASKS)
 def test_a_server_that_changes_the_last_request_of_a_station_stops_the_job(parties, method, manner):

@@ -108,6 +108,7 @@ QUESTIONS: dict[str, tuple[str, dict[str, Any], str, str, Callable[[Any], Any]]]
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_model_that_the_others_did_not_get_does_not_bare_one_stations_part(name: str) -> None:
     method, fit, function, partial, others = QUESTIONS[name]

@@ -54,6 +54,7 @@ def test_terms_of_a_published_count_are_added_once(monkeypatch: pytest.MonkeyPat
         read_by_two_sums(running, monkeypatch, 0)
 
 
+@pytest.mark.audit
 def test_control_twice_they_tell_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chained, "added_once", lambda *_: None)
     found = []

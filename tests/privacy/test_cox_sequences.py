@@ -71,6 +71,7 @@ def test_ties_of_many_events_or_none_are_treated_as_asked(federation):
             assert running.run("verticox", "fit", {**FIT, "ties": "efron"})["model"]["coefficients"]
 
 
+@pytest.mark.audit
 def test_control_unchecked_two_treatments_tell_what_the_tied_pair_has(federation):
     frame, names = table(), list("xyz")
     with federation() as running, mock.patch("v6_verticox.stations.setup.check_ties"):
@@ -195,6 +196,7 @@ def test_no_event_far_in_time_is_all_of_the_check_of_proportional_hazards(federa
         assert running.run("verticox", "fit", {**FIT, "time_transform": transform})
 
 
+@pytest.mark.audit
 def test_control_unchecked_the_check_tells_what_that_event_has(federation):
     """The residual of its x is that less the mean of the seven, of whom six are known."""
     told = []
@@ -225,6 +227,7 @@ def test_clusters_of_few_records_are_not_told_by_what_they_change(federation):
             running.run("verticox", "fit", {**FIT, "cluster": "family"})
 
 
+@pytest.mark.audit
 def test_control_unchecked_a_pair_is_told_by_robust_errors_with_and_without_it(federation):
     frame = paired()
     with federation(frame=frame) as running, mock.patch("v6_verticox.stations.clusters.few", return_value=False):
@@ -267,6 +270,7 @@ def test_weights_and_clusters_at_two_stations_are_not_taken_together(federation,
         running.run("verticox", "fit", {**FIT, "weights": "weight", "cluster": "family"})
 
 
+@pytest.mark.audit
 def test_control_unchecked_the_heavy_pair_is_told(federation, monkeypatch):
     monkeypatch.setitem(PARTS, "c", [*PARTS["c"], "weight", "family"])
     monkeypatch.setitem(PARTS, "b", ["z"])

@@ -110,6 +110,7 @@ APPLIED = {
 """What is asked of models: of each record a sum over the stations, which central or the holder of the outcome sees."""
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_records_of_two_people_are_not_put_together(question: str) -> None:
     with federation() as running:
@@ -118,6 +119,7 @@ def test_records_of_two_people_are_not_put_together(question: str) -> None:
             asked(running, question)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("question", APPLIED)
 def test_nor_by_a_model_in_use(question: str) -> None:
     with federation() as running:

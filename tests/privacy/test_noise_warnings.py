@@ -37,6 +37,7 @@ def warnings(question: Question, epsilon: float) -> list[str]:
     return [text for text in result["warnings"] if "noise" in text.lower()]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("question", BUDGETED.values(), ids=lambda question: question.name)
 def test_noise_that_dominates_is_told_with_what_would_help(question: Question) -> None:
     asked = [warnings(question, 1e-3)]
@@ -45,6 +46,7 @@ def test_noise_that_dominates_is_told_with_what_would_help(question: Question) -
     assert any(word in text for text in asked[-1] for word in REMEDIES), asked
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("question", BUDGETED.values(), ids=lambda question: question.name)
 def test_little_noise_is_no_reason_to_warn(question: Question) -> None:
     assert not [text for text in warnings(question, 1e3) if "dominates" in text]

@@ -115,6 +115,7 @@ def test_a_central_that_asks_for_more_is_refused(monkeypatch: pytest.MonkeyPatch
     assert len(many_points(monkeypatch, 18)) == 14
 
 
+@pytest.mark.audit
 def test_control_unbound_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("v6_verticox.stations.private.most_points", lambda _: MOST_POINTS)
     assert len(many_points(monkeypatch, 18)) == 18

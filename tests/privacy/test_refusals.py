@@ -185,6 +185,7 @@ def cases() -> list[Any]:
     return found
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("question", QUESTIONS, ids=str)
 def test_each_question_is_answered_where_nothing_is_at_an_edge(question: Question) -> None:
     assert [one.error for one in kit.record(kit.made_private(plain(question), 1.0, 1e-6))] == [None] * len(
@@ -192,7 +193,7 @@ def test_each_question_is_answered_where_nothing_is_at_an_edge(question: Questio
     )
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("question", "column", "kind", "everywhere", "turned"), cases())
 def test_one_record_decides_no_refusal(
     question: Question, column: str, kind: str, everywhere: bool, turned: bool

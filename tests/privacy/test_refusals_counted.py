@@ -106,6 +106,7 @@ def test_questions_that_are_admitted_at_once_are_told_one_after_the_other(federa
         fifth_above(running)
 
 
+@pytest.mark.audit
 def test_control_uncounted_refusals_tell_a_value(federation):
     with federation(maximum_refusals=1000) as running:
         assert fifth_above(running) in ORDERED[START:]
@@ -181,6 +182,7 @@ def answers(found: Any) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=pytest.mark.audit if case == "admm" else ()) for case in AGAIN]
 )

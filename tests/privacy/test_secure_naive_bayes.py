@@ -64,6 +64,7 @@ HORIZONTAL = [
 ]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("arguments", some([{"noise": "none"}, *HORIZONTAL]))
 def test_a_horizontal_fit_states_what_every_station_is_debited(monkeypatch, arguments):
     """The oracle: one budget in all; as published F + 1 of them, and delta for each cell that a unit can change."""

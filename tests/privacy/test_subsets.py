@@ -62,6 +62,7 @@ def asked(disease: str, method: str, function: str, arguments: dict[str, Any], *
         return federation.run(method, function, {**arguments, "dictionary": dictionary})
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("method", "function", "arguments"), ASKED)
 @pytest.mark.parametrize("disease", ["hiv", "flu"])
 def test_an_aimed_subset_is_answered_whatever_the_record_holds(

@@ -65,6 +65,7 @@ def run(frame, **arguments):
     return package.fit(mock_client=mock_client("verticox", parts(frame)), **{**TASK, **arguments})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [0.5, 25.0])
 @pytest.mark.parametrize("delta", [1e-6, 0.01])
 def test_a_fit_states_what_every_station_is_debited(monkeypatch, epsilon, delta):
@@ -90,6 +91,7 @@ def test_noise_is_drawn_after_the_debit_and_in_every_share(monkeypatch):
     assert told == ["paid", "drawn"] * 3 * (1 + STEPS)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "frame",
     [

@@ -114,6 +114,7 @@ def test_the_helper_deals_for_one_plan_and_one_set_of_sizes(monkeypatch, other):
         run(people(0))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("stage", [0, 1, 2])
 @pytest.mark.parametrize("way", ["changed", "of another stage", "left out", "of another sender"])
 def test_central_changes_nothing_that_it_relays(monkeypatch, stage, way):

@@ -90,6 +90,7 @@ def mean_loss(epsilon, **change):
     return np.mean(found)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_where_attributes_say_the_same_first_rounds_by_attribute_pay_and_steps_by_terms_pay_more(monkeypatch, epsilon):
     """Mean of eight seeds of noise."""

@@ -113,6 +113,7 @@ def three(holding):
     return [pd.DataFrame({"id": ids, name: column}) for name, column in zip("abc", columns, strict=False)]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("protocol", ["masked_tables", "thesis"])
 @pytest.mark.parametrize(
     "holding",

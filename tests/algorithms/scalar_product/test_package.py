@@ -4,6 +4,7 @@ import json
 
 import pytest
 from mock_kit import NO_DATA, run_mocked
+from one_process import OneProcess
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import MessageError
@@ -35,7 +36,7 @@ def test_tree_of_the_published_protocol(owners):
 
 
 def test_without_a_helper_the_count_is_the_same(parties, table):
-    with EmbeddedFederation(parties) as federation:
+    with OneProcess(parties) as federation:
         result = federation.run(
             "scalar_product", "count", {"conditions": [AGE, WEIGHT], "id_column": "id", "helper": "none"}
         )

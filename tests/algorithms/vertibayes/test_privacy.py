@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.federation.embedded import EmbeddedFederation
@@ -88,7 +89,7 @@ def test_rare_configurations_are_published_as_the_margin(kit, given, table) -> N
     few = table.assign(smoke=np.where(np.arange(len(table)) < 3, "pipe", table["smoke"]))
     limits = {"*": {"minimum_rows": 5, "minimum_count": 5}}
     arguments = {**given, "columns": ["smoke", "ill"], "structure": [["smoke", "ill"]], "smallest_probability": 0.01}
-    with EmbeddedFederation(kit.spread(few), helpers=["helper"], policies=limits) as embedded:
+    with OneProcess(kit.spread(few), helpers=["helper"], policies=limits) as embedded:
         result = embedded.run("vertibayes", "fit", arguments)
     found = BayesianNetwork.from_dict(result["model"])
     pipe = found.states["smoke"].index("pipe")

@@ -106,6 +106,7 @@ def test_an_opening_that_is_changed_alike_for_all_ends_the_job(monkeypatch, at):
     assert len(rounds) == at
 
 
+@pytest.mark.audit
 def test_control_without_checksums_it_is_not_noticed(monkeypatch):
     monkeypatch.setattr(openings, "is_sum", lambda *_: True)
     rounds = one_bit_for_all(monkeypatch, 3)

@@ -56,7 +56,7 @@ def drawn(frame, seed):
     return risk, values - values.mean(axis=0), list(design)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("update", ["standard", "published"])
 @pytest.mark.parametrize("parties", sorted(PUBLISHED))
 def test_table_six_four_of_the_thesis(paper_data, parties, update):

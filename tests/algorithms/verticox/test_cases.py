@@ -99,6 +99,7 @@ def asked_with(*names: str, **more: Any) -> dict[str, Any]:
     return {**CLINIC, **{name: ASKED[name] for name in names}, **(SITES if "strata" in names else {}), **more}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "names", [("weights",), ("entry",), ("strata",), ("weights", "entry", "strata")], ids=lambda names: "-".join(names)
 )
@@ -128,6 +129,7 @@ def test_entry_and_strata_are_those_of_statsmodels(ward: pd.DataFrame, ties: str
     np.testing.assert_allclose(table(model)["standard_error"], peer.bse, rtol=1e-5)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
 @pytest.mark.parametrize(
     ("names", "more"),
@@ -155,6 +157,7 @@ def test_robust_errors_are_the_sandwich(
     assert model["robust"]
 
 
+@pytest.mark.audit
 def test_control_unchecked_robust_errors_with_and_without_one_pair_tell_of_it(ward: pd.DataFrame) -> None:
     place = np.arange(len(ward))
     frame = ward.assign(pair=np.where(place == 7, 4, place))

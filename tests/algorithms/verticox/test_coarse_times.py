@@ -59,6 +59,7 @@ def private(shape: float, times: list[float]) -> tuple[float, list[str]]:
     return float(table(result["model"]).loc["age", "coefficient"]), result["warnings"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("shape", "times", "warns"), [(0.5, [12.0, 24.0], True), (0.5, FINE, False), (1.0, [12.0, 24.0], False)]
 )

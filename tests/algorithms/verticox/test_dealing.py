@@ -70,6 +70,7 @@ def test_the_same_question_once_more_is_answered(monkeypatch):
     assert len(dealt) > 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", ["other coefficients", "another order of the share holders"])
 def test_control_unbound_it_deals_twice(monkeypatch, change):
     monkeypatch.setattr(dealer, "asked_once", lambda *_: "")
@@ -101,6 +102,7 @@ def test_share_holders_keep_to_one_plan(monkeypatch):
         fit_three_stations()
 
 
+@pytest.mark.audit
 def test_control_unbound_they_go_on_with_another(monkeypatch):
     monkeypatch.setattr(holder, "asked_once", lambda *_: None)
     with_other_plan(monkeypatch)

@@ -12,9 +12,9 @@ import pytest
 from cox_rows_kit import CLINIC, ask, rossi, table
 from lifelines.datasets import load_rossi
 from lifelines.utils import concordance_index
+from one_process import OneProcess
 from party_kit import by_rows, with_folders
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import (
     ArgumentError,
     BudgetError,
@@ -278,7 +278,7 @@ def test_an_evaluation_is_one_question_or_one_debit(tmp_path: Path) -> None:
     """Nodes with a folder let models of their own fits be judged: two questions, the third is refused; one with noise is debited its epsilon."""
     parties = with_folders(by_rows(load_rossi(), "ab"), tmp_path, "ledger")
     policies = {"*": {"ledger": "ledger", "maximum_queries": 2, "minimum_organizations": 2}}
-    with EmbeddedFederation(parties=parties, policies=policies) as running:
+    with OneProcess(parties=parties, policies=policies) as running:
         model = running.run("verticox", "fit", ROSSI)["model"]
         with pytest.raises(PolicyError, match="model"):
             running.run("verticox", "evaluate", {"model": changed(model, age=0.1)})

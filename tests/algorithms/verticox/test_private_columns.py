@@ -110,6 +110,7 @@ def test_with_much_budget_it_is_the_pooled_fit():
     assert result["federation"]["rounds"] == 17
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("homes", "central", "aligned", "rounds"),
     [(TWO, "s0", False, 14), (TWO, "s1", True, 12), (THREE, "s2", True, 15), (THREE, "neutral", False, 17)],

@@ -71,6 +71,7 @@ CASES = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("name", "parties", "ties", "strata", "penalty"), CASES)
 def test_parity_with_strata_ties_and_penalty(paper_data, rehearse, name, parties, ties, strata, penalty):
     frame = pd.get_dummies(paper_data(name).dropna(), drop_first=True, dtype=float)
@@ -263,6 +264,7 @@ def attempted(surface):
         return None, str(refusal)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("kind", [*SKEWED, "huge", "tiny", "counts"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_nasty_features_are_solved_or_refused_with_a_remedy(rehearse, kind, seed):

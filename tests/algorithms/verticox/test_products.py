@@ -88,7 +88,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("formula", "wanted", "split"), WAYS)
 def test_products_are_those_of_pooled_records(patients, formula, wanted, split):
     check(fitted(patients, formula, split)["model"], pooled(patients, wanted))
@@ -242,6 +242,7 @@ def test_numbers_that_are_zero_but_for_few_of_a_category_are_refused(patients):
         fitted(frame, "~ age + pack:treatment", {**SPLIT, "a": ["age", "pack"]})
 
 
+@pytest.mark.audit
 def test_control_without_the_table_few_records_are_answered(patients, monkeypatch):
     monkeypatch.setattr(shared, "_table", lambda mask, places, limit: shared.Wide.zeros((mask.low.size, places)))
     assert fitted(rare(patients, 4), "~ stage*treatment + age", CROSSED, penalty=0.1)["model"]["records"] == ROWS
@@ -288,6 +289,7 @@ def test_central_adds_no_records_to_a_combination(patients, monkeypatch):
         fitted(rare(patients, 4), "~ stage*treatment + age", CROSSED, penalty=0.1)
 
 
+@pytest.mark.audit
 def test_control_unchecked_it_would_pass_few_records_off_as_many(patients, monkeypatch):
     from v6_verticox.stations import openings
 

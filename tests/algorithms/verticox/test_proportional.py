@@ -59,6 +59,7 @@ def test_ranks_without_ties_are_those_of_lifelines():
     np.testing.assert_allclose(trend(time, event, "rank")[event == 1], (own - own.mean()) / own.std(), atol=1e-12)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("limit", [0, 3, 50])
 def test_the_private_solver_finds_the_pooled_statistic(paper_data, rehearse, transform, limit):

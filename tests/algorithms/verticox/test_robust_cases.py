@@ -78,7 +78,7 @@ CASES = {
 }
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("task", CASES.values(), ids=CASES)
 def test_it_is_the_sandwich_of_its_definition(cohort: pd.DataFrame, task: dict[str, Any]) -> None:
     found = table(ask(cohort, **task))
@@ -120,6 +120,7 @@ def test_efrons_are_those_of_the_fit_to_whole_records(cohort: pd.DataFrame) -> N
     np.testing.assert_allclose(own["standard_error"], table(rows)["standard_error"], rtol=1e-5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("cluster", [None, "pool"])
 def test_with_weights_it_is_lifelines(cohort: pd.DataFrame, cluster: str | None) -> None:
     """Times without ties, which its score residuals take no heed of."""
@@ -162,7 +163,7 @@ def test_weights_that_differ_much_within_ties(cohort: pd.DataFrame) -> None:
     assert not result["warnings"]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("task", "more"),
     [({"ties": "efron"}, 4), ({"weights": "weight"}, 4), ({"entry": "since"}, 6), ({"missing": "complete"}, 4)],

@@ -52,7 +52,7 @@ def has_two_sides(frame):
     return first.nunique() > 2 or bool(frame["event"][first == 1.0].any())
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("kind", "effect"), CASES)
 def test_one_skewed_feature(rehearse, kind, effect):
     frame = next(table for table in (single(kind, effect, seed) for seed in range(9)) if has_two_sides(table))
@@ -70,6 +70,7 @@ def test_standard_errors_are_those_after_the_last_step(rehearse, monkeypatch):
     assert np.max(np.abs(standard_errors(control) / (standard_errors(expected) * scale) - 1.0)) > 3e-5
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kinds", PAIRS)
 def test_two_skewed_features(rehearse, kinds):
     assert check_fit(rehearse, pair(kinds, 1)) <= 80

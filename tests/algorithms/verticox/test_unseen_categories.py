@@ -36,6 +36,7 @@ def fitted(request: pytest.FixtureRequest) -> Result:
     return asked(records(), "fit", **TASK, missing=request.param)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("function", ["predict", "evaluate", "baseline"])
 @pytest.mark.parametrize("share", [0.05, 1.0])
 def test_a_category_that_the_fit_did_not_know_is_refused_by_its_column(

@@ -56,6 +56,7 @@ def untied(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(months=frame["months"] + shift)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("task", "roles"),
     [
@@ -83,6 +84,7 @@ def test_it_is_lifelines_on_the_pooled_records(
     assert {name: model[name] for name in task} == task
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_ties_are_breslows(cohort: pd.DataFrame, weighted: bool) -> None:
     """Whole weights are as many records; entry at an event's time is after it."""
@@ -98,7 +100,7 @@ def test_ties_are_breslows(cohort: pd.DataFrame, weighted: bool) -> None:
     assert model["log_likelihood"] == pytest.approx(peer.llf, abs=1e-3)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("strata", [None, "site"])
 @pytest.mark.parametrize(
     "roles",
@@ -204,7 +206,7 @@ def test_what_is_asked_wrongly_or_singles_out_records_is_named(
 CASES = {"weights": "weight", "entry": "since"}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("task", [{"weights": "weight"}, {"entry": "since"}, CASES, {**CASES, "strata": "site"}])
 def test_a_model_that_weighs_records_is_used_on_others_as_it_was_fitted(
     cohort: pd.DataFrame, task: dict[str, str]
@@ -240,6 +242,7 @@ def test_a_model_that_weighs_records_is_used_on_others_as_it_was_fitted(
     assert any("fitted with" in text and "counts once" in text for text in judged["warnings"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("task", "roles"),
     [({"weights": "weight"}, {"weights_col": "weight"}), ({"entry": "since"}, {"entry_col": "since"})],

@@ -70,7 +70,7 @@ def assert_in_order(
     np.testing.assert_allclose(np.sqrt(np.diag(model["covariance"])), peer.standard_errors_, rtol=errors)
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_keeps_the_order_that_was_written(records: pd.DataFrame, order: list[str], solver: str) -> None:
@@ -215,6 +215,7 @@ def test_fits_with_noise_keep_the_order_that_was_written(records: pd.DataFrame, 
     np.testing.assert_allclose(np.sqrt(np.diag(model["covariance"])), table["standard_error"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 def test_fits_to_whole_records_keep_the_order_that_was_written(records: pd.DataFrame, order: list[str]) -> None:
     files: dict[str, str | None] = {name: records[place::3].to_csv(index=False) for place, name in enumerate("abc")}

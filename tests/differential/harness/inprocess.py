@@ -97,7 +97,7 @@ class InProcess:
         }
         self.tasks: dict[int, dict[str, Any]] = {}
         self.runs: dict[int, list[dict[str, Any]]] = {}
-        self._stack: list[Client] = []
+        self._stack: list[tuple[Client, dict[str, str]]] = []
 
     def __enter__(self) -> InProcess:
         return self
@@ -144,7 +144,7 @@ class InProcess:
         return mock.patch(f"{name}.stations.folds.fold_of", in_turn) if known else contextlib.nullcontext()
 
     def _client(self) -> Client:
-        return self._stack[-1]
+        return self._stack[-1][0]
 
     def _ask(self, endpoint: str) -> Any:
         if endpoint.startswith("organization?"):
@@ -208,18 +208,15 @@ class InProcess:
         if organization in self._files:
             path, kind = self._files[organization]
             environment |= {"DEFAULT_DATABASE_URI": str(path), "DEFAULT_DATABASE_TYPE": kind}
-        before = {key: os.environ[key] for key in os.environ if _ours(key)}
-        for key in before:
-            del os.environ[key]
-        os.environ.update(environment)
-        self._stack.append(Client(self, task, organization))
+        # A container inside another one, a sub-task in central, knows what that one was given: the environment is searched once a task.
+        outer = self._stack[-1][1] if self._stack else {key: os.environ[key] for key in os.environ if _ours(key)}
+        _exchange(outer, environment)
+        self._stack.append((Client(self, task, organization), environment))
         try:
             yield
         finally:
             self._stack.pop()
-            for key in [key for key in os.environ if _ours(key)]:
-                del os.environ[key]
-            os.environ.update(before)
+            _exchange(environment, outer)
 
 
 def write_file(stem: Path, content: str | bytes) -> tuple[Path, str]:
@@ -230,6 +227,13 @@ def write_file(stem: Path, content: str | bytes) -> tuple[Path, str]:
         return stem.with_suffix(suffix), kind
     stem.with_suffix(".csv").write_text(content, encoding="utf-8", newline="")
     return stem.with_suffix(".csv"), "csv"
+
+
+def _exchange(gone: Mapping[str, str], given: Mapping[str, str]) -> None:
+    """Take variables out of this process's environment and put others in."""
+    for key in gone:
+        os.environ.pop(key, None)
+    os.environ.update(given)
 
 
 def _ours(key: str) -> bool:

@@ -6,13 +6,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.client.cli import invoke
 from fedbayes.client.labels import labelled, labels_of, legible
 from fedbayes.client.pages.report import render
 from fedbayes.client.result import Result
 from fedbayes.client.text import description
-from fedbayes.federation.embedded import EmbeddedFederation
 
 SMOKING = {"0": "never smoked", "1": "smokes now"}
 STUDY = {
@@ -35,7 +35,7 @@ def people():
 @pytest.fixture(scope="module")
 def results(people):
     """A fit, its evaluation and a description over three parties."""
-    with EmbeddedFederation({name: people.iloc[place::3] for place, name in enumerate("abc")}) as federation:
+    with OneProcess({name: people.iloc[place::3] for place, name in enumerate("abc")}) as federation:
         asked = {"label": "ill", "epsilon": 5.0, "dictionary": STUDY}
         fitted = federation.run("dp_naive_bayes", "fit", asked)
         judged = federation.run("dp_naive_bayes", "evaluate", {"model": fitted, "epsilon": 5.0})
@@ -60,7 +60,7 @@ def test_a_description_has_units_and_whole_numbers(people):
     study["columns"]["visits"] = {"type": "integer", "bounds": [0, 20]}
     study["columns"]["dead"] = {"type": "integer", "bounds": [0, 1]}
     table = people.assign(visits=np.tile([0, 1, 1, 2, 3, 4], 40), dead=np.tile([0, 1, 1], 80))
-    with EmbeddedFederation({name: table.iloc[place::3] for place, name in enumerate("abc")}) as federation:
+    with OneProcess({name: table.iloc[place::3] for place, name in enumerate("abc")}) as federation:
         described = federation.run("dp_naive_bayes", "describe", {"dictionary": study})
     shown = description.rows(legible(described)["model"])
     holds = {row[0]: row[4] for row in shown}

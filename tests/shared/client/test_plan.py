@@ -138,6 +138,7 @@ def condition(column):
     return {"column": column, "op": "==", "value": "1"}
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("stations", "rows", "states"), [(3, 1500, 3), (4, 600, 2)])
 @pytest.mark.parametrize(
     ("algorithm", "function", "asked"),

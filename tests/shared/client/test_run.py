@@ -227,6 +227,7 @@ def test_a_folder_or_a_locked_file_is_no_table(command, parties, tmp_path, monke
     assert_refused(command(*run, "--party", "n=n.csv"), 2, "Permission denied", "rights")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("mark", ["\ufeff", ""])
 @pytest.mark.parametrize("end", ["\r\n", "\n"])
 def test_byte_order_marks_and_windows_line_ends_do_no_harm(command, party_files, tmp_path, mark, end):

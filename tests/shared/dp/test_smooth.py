@@ -80,7 +80,7 @@ def check_smooth(name: str, graph: dict, beta: float, neighbors: str) -> None:
             assert bound[data] <= math.exp(beta) * bound[other] * (1 + MARGIN) + MARGIN
 
 
-@pytest.mark.few(18)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("beta", [0.02, 0.3, 1.5])
 @pytest.mark.parametrize("grid", GRIDS[1:], ids=len)
 @pytest.mark.parametrize("rows", [1, 2, 5])

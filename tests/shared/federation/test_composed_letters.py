@@ -76,6 +76,7 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     return str(request.param)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("asked", FORMS)
 @pytest.mark.parametrize("epsilon", [None, 1e4])
 def test_a_fit_is_one_however_letters_are_written(
@@ -113,6 +114,7 @@ def test_a_model_predicts_frames_in_either_form(records: pd.DataFrame, tmp_path:
     np.testing.assert_allclose(probabilities, result.to_sklearn().predict_proba(records))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("asked", FORMS)
 def test_linked_records_are_matched_and_categories_found(tmp_path: Path, kind: str, asked: str) -> None:
     rng = np.random.default_rng(5)

@@ -16,10 +16,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes.missing import Reading
 from fedbayes.client.cli import invoke
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem, PolicyError
 from fedbayes.federation.tables import databases
 from fedbayes.federation.tables.database_reader import read_database
@@ -299,7 +299,7 @@ columns:
     counts = pd.crosstab(whole["diabetes"], whole["sex"])[["female", "male"]].to_numpy()
     np.testing.assert_array_equal(model["features"]["sex"]["counts"], counts)
     parties = {name: {"default": tmp_path / f"{name}.sqlite"} for name in "abc"}
-    with EmbeddedFederation(parties) as federation, pytest.raises(PolicyError, match="FEDBAYES_COHORT"):
+    with OneProcess(parties) as federation, pytest.raises(PolicyError, match="FEDBAYES_COHORT"):
         federation.run("dp_naive_bayes", "fit", {"label": "diabetes", "epsilon": 1, "domain": model["domain"]})
 
 
@@ -437,7 +437,7 @@ def test_people_of_a_keyed_table_are_linked_as_they_are(tmp_path):
     """Identifiers came in the order of the key's index and values in another: answers about linked records were of nobody, without a word."""
     table = people()
     parties = {"a": keyed(tmp_path / "keyed.sqlite", table), "b": table[["id", "same"]]}
-    with EmbeddedFederation(parties, helpers=["h"], policies={"a": {"cohort": "study"}}) as federation:
+    with OneProcess(parties, helpers=["h"], policies={"a": {"cohort": "study"}}) as federation:
         counts = [
             federation.run("scalar_product", "count", {"conditions": asked, "id_column": "id"})["count"]
             for sex in "fm"
@@ -467,7 +467,7 @@ def test_rows_of_a_database_are_not_aligned(method, function, asked, tmp_path):
         "c": table[["same"]].set_axis(["other"], axis=1),
     }
     with (
-        EmbeddedFederation(parties, helpers=["h"], policies={"a": {"cohort": "study"}}) as federation,
+        OneProcess(parties, helpers=["h"], policies={"a": {"cohort": "study"}}) as federation,
         pytest.raises(DataProblem, match="rows_aligned: rows of a database have no order; name the id_column"),
     ):
         federation.run(method, function, {**asked, "rows_aligned": True})

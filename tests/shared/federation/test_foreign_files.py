@@ -154,7 +154,7 @@ def test_endings_may_be_in_capitals(name: str, tmp_path: Path) -> None:
     writers[lower.suffix](lower, index=False)
     lower.rename(path)
     parties = {party: path for party in "abc"}
-    with EmbeddedFederation(parties, policies={"*": {"minimum_rows": 1, "minimum_count": 0}}) as federation:
+    with OneProcess(parties, policies={"*": {"minimum_rows": 1, "minimum_count": 0}}) as federation:
         found = federation.run("dp_naive_bayes", "describe", {"domain": DOMAIN})
     assert found["model"]["columns"]["city"]["categories"]["counts"] == [6, 3]
     (tmp_path / "t.tsv").write_text("a\tb\n")

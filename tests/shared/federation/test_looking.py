@@ -216,6 +216,7 @@ def older(age: float) -> tuple[str, dict[str, Any]]:
     return "count", {"conditions": tests, "id_column": "id"}
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("first", "second", "answered"),
     [

@@ -6,15 +6,15 @@ import copy
 import json
 
 import pytest
+from one_process import OneProcess
 
 from fedbayes.federation import errors
-from fedbayes.federation.embedded import EmbeddedFederation
 
 LEDGER = {"*": {"ledger": "ledger"}}
 
 
 def test_a_model_of_a_fit_is_accepted_and_a_changed_one_is_not(files):
-    with EmbeddedFederation(files, policies=LEDGER) as federation:
+    with OneProcess(files, policies=LEDGER) as federation:
         model = json.loads(json.dumps(federation.run("toy", "run_fit", {"column": "x"})["model"]))
         assert set(model["seal"]["tokens"]) == {"1", "2", "3"}
         score = federation.run("toy", "run_score", {"column": "x", "model": model})["score"]
@@ -36,9 +36,9 @@ def test_a_model_of_a_fit_is_accepted_and_a_changed_one_is_not(files):
 
 
 def test_a_seal_survives_a_restart_and_is_of_its_federation(files, tmp_path):
-    with EmbeddedFederation(files, policies=LEDGER) as federation:
+    with OneProcess(files, policies=LEDGER) as federation:
         model = federation.run("toy", "run_fit", {"column": "x"})["model"]
-    with EmbeddedFederation(files, policies=LEDGER) as federation:
+    with OneProcess(files, policies=LEDGER) as federation:
         federation.run("toy", "run_score", {"column": "x", "model": model})
     others = {}
     for name, party in files.items():
@@ -46,7 +46,7 @@ def test_a_seal_survives_a_restart_and_is_of_its_federation(files, tmp_path):
         folder.mkdir()
         others[name] = {**party, "ledger": folder}
     with (
-        EmbeddedFederation(others, policies=LEDGER) as federation,
+        OneProcess(others, policies=LEDGER) as federation,
         pytest.raises(errors.PolicyError, match="models that a fit"),
     ):
         federation.run("toy", "run_score", {"column": "x", "model": model})
@@ -54,12 +54,12 @@ def test_a_seal_survives_a_restart_and_is_of_its_federation(files, tmp_path):
 
 @pytest.mark.parametrize("policies", [{}, {"*": {"ledger": "ledger", "allow_foreign_models": True}}])
 def test_a_foreign_model_is_accepted_where_the_administrator_lets_it_or_nobody_can_know(files, policies):
-    with EmbeddedFederation(files, policies=policies) as federation:
+    with OneProcess(files, policies=policies) as federation:
         result = federation.run("toy", "run_score", {"column": "x", "model": {"mean": 9}})
     assert result["score"] == 30
 
 
 def test_a_model_passes_where_the_answer_is_noisy(files):
-    with EmbeddedFederation(files, policies=LEDGER) as federation:
+    with OneProcess(files, policies=LEDGER) as federation:
         result = federation.run("toy", "run_score", {"column": "x", "model": {"mean": 9}, "noisy": True})
     assert isinstance(result["score"], int | float)

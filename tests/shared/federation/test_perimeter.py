@@ -99,6 +99,7 @@ def rogue(federation, organization, function, message, parent):
     return task.runs[0]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("changes", "text"),
     [

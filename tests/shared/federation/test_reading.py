@@ -79,6 +79,7 @@ def columns(draw: st.DrawFn) -> tuple[list[str], list[str | None]]:
     return categories, cells
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["csv", "frame"])
 @given(case=columns())
 @settings(max_examples=250, deadline=None)

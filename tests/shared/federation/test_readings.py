@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from one_process import OneProcess
 from party_kit import by_columns, remembering, with_folders
 
 from fedbayes.federation import errors
 from fedbayes.federation.answered import readings
 from fedbayes.federation.answered.readings import Readings, groups_of, sets_few_apart, words_of
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import StationError
 
 ROWS = 120
@@ -222,8 +222,8 @@ def test_linked_records_too(tmp_path):
     whole = table("a").assign(id=[f"p{row}" for row in range(ROWS)])
     parties = with_folders(by_columns(whole, {"a": ["town"], "b": ["ill"], "c": ["smoker"]}), tmp_path)
     given = {"columns": ["town", "ill"], "id_column": "id"}
-    policies = {name: {"ledger": "vault"} for name in parties}
-    with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+    policies = {name: {"ledger": "vault", "allow_differences": False} for name in parties}
+    with OneProcess(parties, helpers=["helper"], policies=policies) as federation:
         for study, refused in ((MOVED, False), (DROPPED, True), (MOVED, False)):
             arguments = {**given, "dictionary": {"columns": study}}
             if refused:

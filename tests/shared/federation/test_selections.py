@@ -173,6 +173,7 @@ def ask(federation, table):
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_and_a_count_of_all_but_one_of_a_cell(remembering, table):
     """The count is of the men of a cell in which there is one woman more."""

@@ -201,6 +201,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_organization_that_drops_out_is_not_told(federation, question):
     algorithm, function, arguments = QUESTIONS[question]

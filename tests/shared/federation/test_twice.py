@@ -37,6 +37,7 @@ def written(path, kind, header, rows):
     return path
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("kind", ["csv", "semicolons", "xlsx", "parquet"])
 @pytest.mark.parametrize(
     ("header", "twice"),

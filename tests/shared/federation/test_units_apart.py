@@ -60,6 +60,7 @@ TASKS = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task[:2]))
 @pytest.mark.parametrize("change", [one_without, one_twice])
 def test_exact_answers_that_one_row_is_left_out_of(tmp_path, task, change):
