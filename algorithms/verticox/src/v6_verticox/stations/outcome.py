@@ -116,9 +116,9 @@ def _between(moments: Vector, times: Vector) -> list[float]:
 
 
 def _shortest(low: float, high: float) -> float:
-    """Return the least multiple of the largest power of ten that has one from `low` on and below `high`."""
+    """Return the least number from `low` on with the fewest decimals that one below `high` has; a whole number stays."""
     exact = Decimal(low)
-    for exponent in range(exact.adjusted() + 1, exact.adjusted() - DIGITS, -1):
+    for exponent in range(0, min(0, exact.adjusted() - DIGITS), -1):
         number = float(exact.quantize(Decimal((0, (1,), exponent)), ROUND_CEILING))
         if low <= number < high:
             return number
