@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 from one_process import OneProcess
 from party_kit import with_folders
-from views_cases import QUESTIONS, Question, arguments_of, question_files
+from views_cases import QUESTIONS, SECURE_VERTICAL, Question, arguments_of, question_files
 
 from fedbayes.federation.errors import AlgorithmError
 
@@ -97,3 +98,14 @@ def test_limits_are_told_beforehand_and_refuse_before_anything_is_spent(name: st
 def test_a_helper_has_no_records_that_limits_could_keep(tmp_path: Path) -> None:
     asked = Asked(TASKS[next(name for name in TASKS if SOME[0] in name)], tmp_path)
     asked.run("helper", {"allow_predictions": False, "allow_non_private": False})
+
+
+@pytest.mark.parametrize("limits", [{"maximum_epsilon": 0.3}, {"budget_epsilon": 0.3}], ids=str)
+def test_a_part_of_a_shared_budget_is_foreseen_too(limits: Mapping[str, float], tmp_path: Path) -> None:
+    """Each station of a fit of `secure_naive_bayes` over columns debits what its own features need: here a third of 1.2."""
+    exact = {name: value for name, value in SECURE_VERTICAL.arguments.items() if name != "noise"}
+    asked = Asked(replace(SECURE_VERTICAL, arguments={**exact, "epsilon": 1.2}), tmp_path)
+    assert asked.told("b", limits)
+    with pytest.raises(AlgorithmError, match=r"epsilon.*\(nothing was spent\)"):
+        asked.run("b", limits)
+    asked.run("b", {name: 0.5 for name in limits})

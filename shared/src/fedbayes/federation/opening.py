@@ -113,7 +113,7 @@ class Preflight(Message):
         For single records nothing of what is shared may be debited: they are scored by tables that were paid for.
         """
         tables = 0 if self.single_records else max(held - 1, 0)
-        return self.epsilon + self.shared_epsilon * tables / max(len(self.columns), 1)
+        return self.epsilon + self.shared_epsilon * tables / max(len(self.columns) - 1, 1)
 
 
 class OpenRequest(Message):
