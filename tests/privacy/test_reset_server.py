@@ -63,13 +63,16 @@ def test_a_round_that_does_not_open_the_job_finds_the_old_one_over(node):
         node(NEW, opens=False).keys()
 
 
-def ask(folder, organizations, before=()):
-    """Return of how many records a task tells, on a server whose numbers of a, b, c and d come after those of others."""
-    parties = {name: {"default": folder / f"{name}.csv", "vault": folder / name} for name in (*before, *"abcd")}
+def ask(folder, organizations, before=(), alone="c"):
+    """Return of how many records a task tells, on a server whose numbers of its organizations come after those of others; `alone` has no folder."""
+    names = (*before, "a", "b", alone, "d")
+    parties = {name: {"default": folder / f"{name}.csv", "vault": folder / name} for name in names}
+    del parties[alone]["vault"]
+    policies = {name: {"ledger": "vault", "allow_differences": False} for name in parties if name != alone}
     for name, paths in parties.items():
-        paths["vault"].mkdir(exist_ok=True)
         paths["default"].write_text("\n".join(["ill", *["no", "yes"] * 30, name]))
-    policies = {name: {"ledger": "vault", "allow_differences": False} for name in parties}
+        if name != alone:
+            paths["vault"].mkdir(exist_ok=True)
     with OneProcess(parties, policies=policies) as federation:
         asked = {"domain": {"ill": {"categories": ["no", "yes"]}}, "organizations": list(organizations)}
         return federation.run("dp_naive_bayes", "describe", asked)["model"]["columns"]["ill"]["records"]
@@ -85,15 +88,30 @@ def test_what_was_answered_is_remembered_whatever_numbers_a_server_gives(tmp_pat
         ask(tmp_path, "abc", before=OTHERS)
 
 
+def test_and_whatever_it_calls_one_without_a_lasting_key(tmp_path):
+    assert ask(tmp_path, "abcd") == 244
+    with pytest.raises(ThresholdError, match="fewer organizations"):
+        ask(tmp_path, ["a", "b", "another"], alone="another")
+
+
 @pytest.mark.parametrize("name", ["", "itself", "peer a"])
 def test_no_name_stands_for_the_node_itself(name):
     """Else two sets of organizations would be taken for one."""
     member = object.__new__(Member)
     member.organization = 1
     names = {1: "a", 2: name, 3: "b"}
-    assert len({member.known_as(one, names) for one in names}) == len(names)
+    assert all(len(naming) == len(names) for naming in member.namings(names, names))
 
 
-def test_control_by_numbers_it_is_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(Member, "known_as", lambda _, member, names: f"{member} of {len(names)}")
-    assert ask(tmp_path, "abcd") - ask(tmp_path, "abc", before=OTHERS) == 61
+@pytest.mark.parametrize(
+    ("kind", "second"),
+    [
+        (0, {"organizations": ["a", "b", "another"], "alone": "another"}),
+        (1, {"organizations": "abc", "before": OTHERS}),
+    ],
+    ids=["by names alone", "by numbers alone"],
+)
+def test_control_by_one_of_both_it_is_not(tmp_path, monkeypatch, kind, second):
+    both = Member.namings
+    monkeypatch.setattr(Member, "namings", lambda *given: [both(*given)[kind]])
+    assert ask(tmp_path, "abcd") - ask(tmp_path, **second) > 60

@@ -97,7 +97,7 @@ def test_of_two_answers_at_once_one_is_refused(tmp_path):
 
     def ask(number):
         start.wait()
-        told.append(answers[number].admit(["age"], asked[number], 3))
+        told.append(answers[number].admit(["age"], [asked[number]], 3))
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(len(asked))]
     for thread in threads:
@@ -109,12 +109,12 @@ def test_of_two_answers_at_once_one_is_refused(tmp_path):
 
 def test_other_columns_tables_and_organizations_are_other_questions(tmp_path):
     first, second = sets("abcd", "abc")
-    assert Answers(tmp_path, "table").admit(["age", "ill"], first, 3)
-    assert Answers(tmp_path, "table").admit(["smoker"], second, 3)
-    assert Answers(tmp_path, "another").admit(["age"], second, 3)
-    assert Answers(tmp_path, "of another organization").admit(["age"], second, 3)
-    assert not Answers(tmp_path, "table").admit(["smoker", "age"], second, 3)
-    assert not Answers(tmp_path, "table").admit(["smoker"], first, 3), "what was refused is not remembered"
+    assert Answers(tmp_path, "table").admit(["age", "ill"], [first], 3)
+    assert Answers(tmp_path, "table").admit(["smoker"], [second], 3)
+    assert Answers(tmp_path, "another").admit(["age"], [second], 3)
+    assert Answers(tmp_path, "of another organization").admit(["age"], [second], 3)
+    assert not Answers(tmp_path, "table").admit(["smoker", "age"], [second], 3)
+    assert not Answers(tmp_path, "table").admit(["smoker"], [first], 3), "what was refused is not remembered"
 
 
 def test_a_record_that_is_damaged_lets_nothing_out(tmp_path):
@@ -122,13 +122,15 @@ def test_a_record_that_is_damaged_lets_nothing_out(tmp_path):
     for content in (b"", b"no database at all " * 100):
         path.write_bytes(content)
         with pytest.raises(StationError, match="record of answers"):
-            Answers(tmp_path, "table").admit(["age"], *sets("abc"), 3)
+            Answers(tmp_path, "table").admit(["age"], sets("abc"), 3)
 
 
 def test_nobody_fills_the_record(tmp_path):
     """Of all sets of eleven organizations that are admitted, and of any order, no more are kept than there are organizations."""
     record, rng = Answers(tmp_path, "table"), np.random.default_rng(3)
-    admitted = [record.admit(["age"], frozenset(map(str, np.flatnonzero(rng.random(11) < 0.7))), 1) for _ in range(400)]
+    admitted = [
+        record.admit(["age"], [frozenset(map(str, np.flatnonzero(rng.random(11) < 0.7)))], 1) for _ in range(400)
+    ]
     assert sum(admitted) > organizations.MOST_SETS
     with Record(tmp_path, "table", "answers", "members").reading() as remembered:
         assert 1 <= len(remembered.of("age")) <= 11

@@ -199,7 +199,9 @@ def _recode(name: str, content: object, column: Column | None) -> dict[str, Any]
     if content is None:
         return {}
     if not isinstance(content, Mapping) or len(content) > LARGEST:
-        raise SchemaError(f"column {name!r}: recode must be an object of at most {LARGEST:,} values, like {{M: male, F: female}}")
+        raise SchemaError(
+            f"column {name!r}: recode must be an object of at most {LARGEST:,} values, like {{M: male, F: female}}"
+        )
     recoded: dict[str, Any] = {}
     for old, new in content.items():
         text = canonical_text(old)

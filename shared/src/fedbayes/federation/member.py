@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -80,9 +80,13 @@ class Member:
             raise MembersError(too_few("this node", self.policy.minimum_organizations))
         return self.manifest
 
-    def known_as(self, member: int, names: Mapping[int, str]) -> str:
-        """Return how this node remembers a member: itself by no name, others by that under which it knows their lasting keys. Numbers are a server's."""
-        return "itself" if member == self.organization else f"peer {names[member]}"
+    def namings(self, members: Collection[int], names: Mapping[int, str]) -> list[frozenset[str]]:
+        """Return members as this node remembers them: by name, under which it knows lasting keys, and by number. Both are a server's; itself by neither."""
+        named = [{member: names[member] for member in members}, {member: str(member) for member in members}]
+        return [
+            frozenset("itself" if member == self.organization else f"peer {text}" for member, text in one.items())
+            for one in named
+        ]
 
     @cached_property
     def channel(self) -> Channel:

@@ -33,8 +33,8 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
     if request.preflight is not None:
         _check(station, request.preflight)
         if station.has_data and request.stations and request.preflight.summed and not request.preflight.private:
-            members = frozenset(station.known_as(member, request.stations) for member in request.stations)
-            station.history.foresee(set(request.preflight.columns) & set(station.columns), members)
+            namings = station.namings(request.stations, request.stations)
+            station.history.foresee(set(request.preflight.columns) & set(station.columns), namings)
     announced_columns = () if request.preflight is None or not station.has_data else request.preflight.columns
     present = set(station.columns) if announced_columns else set()
     card = Card.make(station.organization, station.memory.keys().public_bytes, station.identity, station.session)

@@ -222,8 +222,8 @@ class Station(TableReader):
     def _guard(self, summed: bool) -> None:
         manifest = self.require_members()
         arrival.check_models(self)
-        summed_over = set(manifest.stations) & set(self.participants) if summed else ()
-        self.history.check(frozenset(self.known_as(member, manifest.names) for member in summed_over))
+        over = set(manifest.stations) & set(self.participants)
+        self.history.check(self.namings(over, manifest.names) if summed else [])
 
     def released(self, value: T, receipt: Receipt) -> Released[T]:
         """Return noisy numbers, which may then leave or be masked.

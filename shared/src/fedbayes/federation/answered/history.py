@@ -170,13 +170,13 @@ class History:
         if len(read) == len(columns):
             self._admit_rows(selections.words_of(conditions, read))
 
-    def check(self, members: Members) -> None:
+    def check(self, namings: Sequence[Members]) -> None:
         """Remember an exact answer, or refuse it if it would, with earlier ones, tell about fewer organizations or rows than this node demands.
 
         Parameters
         ----------
-        members : frozenset of str
-            Names of the organizations whose rows the answer adds up; empty where it is not summed over organizations.
+        namings : sequence of frozenset of str
+            The organizations whose rows the answer adds up, by each of what they are known by; none where it is not summed over organizations.
 
         Raises
         ------
@@ -197,10 +197,10 @@ class History:
         self._check_table()
         columns = self.questions.columns()
         self._check_linked(columns)
-        if members and not Answers(*self._place()).admit(columns, members, self._policy.minimum_organizations):
+        if namings and not Answers(*self._place()).admit(columns, namings, self._policy.minimum_organizations):
             raise MembersError(TELLS_OF_FEW)
 
-    def foresee(self, columns: Collection[str], members: Members) -> None:
+    def foresee(self, columns: Collection[str], namings: Sequence[Members]) -> None:
         """Refuse in a preflight what `check` would refuse: an exact answer about columns over a set of organizations. Nothing is remembered.
 
         Raises
@@ -211,7 +211,7 @@ class History:
         if self._folder is None:
             return
         names = sorted(set(self._source.origins(list(columns))))
-        if not Answers(*self._place()).foresees(names, members, self._policy.minimum_organizations):
+        if not Answers(*self._place()).foresees(names, namings, self._policy.minimum_organizations):
             raise MembersError(TELLS_OF_FEW)
 
     @cached_property

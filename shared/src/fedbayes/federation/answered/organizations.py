@@ -39,15 +39,16 @@ class Answers:
     def __init__(self, folder: Path, source: str) -> None:
         self._record = Record(folder, source, "answers", "members")
 
-    def admit(self, columns: Collection[str], members: Members, fewest: int) -> bool:
+    def admit(self, columns: Collection[str], namings: Sequence[Members], fewest: int) -> bool:
         """Remember an answer about columns over a set of organizations, unless it would reveal a sum over fewer than `fewest` of them.
 
         Parameters
         ----------
         columns : collection of str
             As they are named in the table.
-        members : frozenset of str
-            Names of the organizations with data that the answer adds up over, as `Station` gives them.
+        namings : sequence of frozenset of str
+            The organizations with data that the answer adds up over, by names, and again by what else they are known by: each is held against earlier ones
+            of its kind, so that a server that changes one begins nothing anew.
         fewest : int
             Organizations; 1 or less admits everything.
 
@@ -63,23 +64,24 @@ class Answers:
         """
         if not columns:
             return True
+        asked = _by_key(columns, namings)
         with self._record.reading() as remembered:
-            if remembered is not None and all(follows(self._sets(remembered, name), members) for name in columns):
+            if remembered is not None and all(follows(self._sets(remembered, key), new) for key, new in asked.items()):
                 return True
         with self._record.transaction() as remembered:
-            answered = {name: self._sets(remembered, name) for name in columns}
-            if any(tells_of_few(sets, members, fewest) for sets in answered.values()):
+            answered = {key: self._sets(remembered, key) for key in asked}
+            if any(tells_of_few(answered[key], new, fewest) for key, new in asked.items()):
                 return False
-            for name, sets in answered.items():
-                if not follows(sets, members):
-                    remembered.add(name, json.dumps(sorted(members)))
+            for key, new in asked.items():
+                if not follows(answered[key], new):
+                    remembered.add(key, json.dumps(sorted(new)))
         return True
 
-    def foresees(self, columns: Collection[str], members: Members, fewest: int) -> bool:
+    def foresees(self, columns: Collection[str], namings: Sequence[Members], fewest: int) -> bool:
         """Return whether `admit` would let an answer out, as things stand; nothing is remembered."""
         with self._record.reading() as remembered:
             return remembered is None or not any(
-                tells_of_few(self._sets(remembered, name), members, fewest) for name in columns
+                tells_of_few(self._sets(remembered, key), new, fewest) for key, new in _by_key(columns, namings).items()
             )
 
     def _sets(self, remembered: Remembered, name: str) -> list[Members]:
@@ -91,6 +93,11 @@ class Answers:
         if any(not isinstance(member, str) for one in sets for member in one):
             raise self._record.damaged
         return sets
+
+
+def _by_key(columns: Collection[str], namings: Sequence[Members]) -> dict[str, Members]:
+    """Return under which text the sets over which a column was answered are kept, one for each naming: no column's name has a NUL."""
+    return {"\x00" * kind + name: members for kind, members in enumerate(namings) for name in columns}
 
 
 def tells_of_few(answered: Sequence[Members], new: Members, fewest: int) -> bool:
