@@ -1,5 +1,7 @@
 """Columns of a station: what is refused, by name and without a value, and what the outcome holder tells."""
 
+from decimal import ROUND_CEILING, Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -226,6 +228,10 @@ def test_points_of_the_baseline_say_the_same_of_all_records_as_events_do(unit):
         for edge, code, row in zip(told.edges, told.edge_strata, told.edge_rows, strict=True):
             last = time[time <= edge].max()
             assert outcome.event[time == last].any()
+            written = Decimal(repr(float(edge)))
+            for decimals in range(max(0, -written.as_tuple().exponent) if written % 1 and (time > edge).any() else 0):
+                fewer = Decimal(repr(float(last))).quantize(Decimal((0, (1,), -decimals)), ROUND_CEILING)
+                assert not last <= float(fewer) < time[time > edge].min(), "a number of fewer decimals would do"
             own = outcome.stratum == code
             died = np.unique(time[own & (outcome.event == 1) & (time <= edge)])
             wanted = sum(

@@ -235,6 +235,39 @@ def test_peers_are_believed_at_first_and_a_changed_key_stops_the_job(files):
         federation.run("toy", "run_sum", {"column": "x"})
 
 
+def test_a_changed_key_of_central_too_is_told_before_anything_is_spent(files):
+    parties = {**files, "away": {"ledger": files["east"]["ledger"].parent / "away-ledger"}}
+    parties["away"]["ledger"].mkdir()
+    asked = {"column": "x", "organizations": list(files)}
+    with EmbeddedFederation(parties, policies=LEDGER) as federation:
+        federation.run("toy", "run_sum", asked, organization="away")
+        (parties["away"]["ledger"] / "fedbayes-identity").unlink()
+        with pytest.raises(errors.PolicyError, match=r"the lasting key of away has changed.* \(nothing was spent\)"):
+            federation.run("toy", "run_sum", asked, organization="away")
+        told = federation.run("toy", "preflight", {"function": "run_sum", "arguments": asked}, organization="away")
+        assert all("of away has changed" in reason for reason in told["stations"].values())
+        for name in files:
+            mark = fingerprint(identity(parties["away"]["ledger"]).public_bytes)
+            KnownPeers(files[name]["ledger"]).accept("away", mark)
+        federation.run("toy", "run_sum", asked, organization="away")
+        (files["west"]["ledger"] / "fedbayes-identity").unlink()
+        with pytest.raises(errors.PolicyError, match=r"the lasting key of west has changed.* \(nothing was spent\)"):
+            federation.run("toy", "preflight", {"function": "run_sum", "arguments": asked}, organization="away")
+
+
+def test_a_key_that_is_pinned_is_believed_whatever_was_known(files):
+    with EmbeddedFederation(files, policies=LEDGER) as federation:
+        federation.run("toy", "run_sum", {"column": "x"})
+    (files["west"]["ledger"] / "fedbayes-identity").unlink()
+    marks = {name: fingerprint(identity(files[name]["ledger"]).public_bytes) for name in files}
+    with EmbeddedFederation(files, policies={"*": {"ledger": "ledger", "pinned_keys": marks}}) as federation:
+        federation.run("toy", "run_sum", {"column": "x"})
+    known = {peer.name: peer.fingerprint for peer in KnownPeers(files["east"]["ledger"]).list()}
+    assert known["west"] == marks["west"]
+    with EmbeddedFederation(files, policies=LEDGER) as federation:
+        federation.run("toy", "run_sum", {"column": "x"})
+
+
 def test_a_known_peer_without_its_key_stops_the_job(files):
     with EmbeddedFederation(files, policies=LEDGER) as federation:
         federation.run("toy", "run_sum", {"column": "x"})

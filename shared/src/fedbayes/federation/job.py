@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from . import announced, arrival, dictionaries, limits, peers
+from . import acquaintance, announced, arrival, dictionaries, limits, peers
 from .codec import Message, decode, encode
 from .errors import (
     MessageError,
@@ -126,7 +126,9 @@ class Job(Outset, ABC):
         self._transport.start(None)
         request = OpenRequest(len(members), preflight, self.dictionary)
         answers = self._ask("partial_open_channel", request, members, TIMEOUT_SECONDS, False)
-        self._compare_keys(answers)
+        opened = {member: decode(OpenReply, answer["reply"]) for member, answer in answers.items() if "reply" in answer}
+        strangers = acquaintance.strangers(self.policy, self.organization, self.names, opened)
+        answers |= {member: {"error": list(describe(refusal))} for member, refusal in strangers.items()}
         if self.dry:
             # Only now is it known over which stations the answer would be summed: ask again, so that each can compare this set with earlier ones.
             if preflight is not None and preflight.summed and not preflight.private and not self._refused(answers):
@@ -160,22 +162,6 @@ class Job(Outset, ABC):
             for member in members
         }
         return parties
-
-    def _compare_keys(self, answers: dict[int, dict[str, Any]]) -> None:
-        """Put in the place of a station's answer that it knows another by another lasting key than that one shows: it would say so after others have paid."""
-        replies = {
-            member: decode(OpenReply, answer.get("reply"))
-            for member, answer in answers.items()
-            if "error" not in answer
-        }
-        cards = {member: reply.card.value for member, reply in replies.items()}
-        for member, reply in replies.items():
-            others = {other: card for other, card in cards.items() if other != member}
-            problem = peers.stranger(
-                reply.believed.value, reply.policy.value.get("pinned_keys") is True, others, self.names
-            )
-            if problem is not None:
-                answers[member] = {"error": list(describe(problem))}
 
     @staticmethod
     def _holders(preflight: Preflight | None, told: dict[int, list[str]]) -> dict[str, list[int]]:

@@ -110,7 +110,7 @@ class Preflight(Message):
     def least_epsilon(self, held: int) -> float:
         """Return the least epsilon that a station debits that holds this many of `columns`, one of them the label.
 
-        For single records nothing of what is shared may be debited: they are scored by tables that were paid for.
+        For single records that may be nothing: they are scored by tables that may have been paid for.
         """
         tables = 0 if self.single_records else max(held - 1, 0)
         return self.epsilon + self.shared_epsilon * tables / max(len(self.columns) - 1, 1)
@@ -140,7 +140,7 @@ class OpenReply(Message):
     """A station's keys of the job, whether it holds the task's database, which of the announced columns, and its limits, which `disclosure_settings` tells.
 
     `alike` are those of the other columns of which it has one that differs only by blanks, capitals or accents. `believed` has the beginnings of the lasting
-    keys' fingerprints by which it knows others of the collaboration, empty for those of whom it would believe none.
+    keys' fingerprints by which it knows the others of the job, empty for those of whom it would believe none.
     """
 
     card: Public[Card]

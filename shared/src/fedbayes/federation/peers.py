@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -29,9 +29,7 @@ from .secrets import once
 IDENTITY_FILE = "fedbayes-identity"
 PEERS_FILE = "fedbayes-peers.json"
 MANIFESTS_FILE = "fedbayes-manifests.jsonl"
-MARK_DIGITS = 16
-"""Of a fingerprint in a first round: enough to see that a key has changed. What is believed is decided by all 64, in the next round."""
-NOTED = ("private", "relation", "epsilon", "delta", "most", "queries", "single_records")
+NOTED = ("private", "relation", "linked_by", "epsilon", "delta", "most", "queries", "single_records")
 """What is noted of an announcement."""
 
 
@@ -111,13 +109,15 @@ class KnownPeers:
         with self._locked() as peers:
             return peers.pop(name, None) is not None
 
-    def meet(self, marks: dict[str, str]) -> None:
+    def meet(self, marks: dict[str, str], pinned: bool = False) -> None:
         """Check peers against those known, and remember the new ones.
 
         Parameters
         ----------
         marks : dict of str to str
             Organization -> fingerprint of the key that it showed; empty if it showed none.
+        pinned : bool
+            Whether they are those that the administrator pins, which are believed whatever was known.
 
         Raises
         ------
@@ -128,7 +128,9 @@ class KnownPeers:
             owners = {peer.fingerprint: peer.name for peer in peers.values()}
             for name, mark in marks.items():
                 if name in peers and peers[name].fingerprint != mark:
-                    raise _changed(name, mark)
+                    if not pinned:
+                        raise changed(name, mark)
+                    del peers[name]
                 if mark and owners.get(mark, name) != name:
                     raise PolicyError(f"{name} shows the lasting key of another organization; the job stops")
                 if mark:
@@ -170,54 +172,22 @@ def check_pins(marks: dict[str, str], ids: dict[str, int], pinned: dict[str, str
     for name, mark in marks.items():
         wanted = pinned.get(name, pinned.get(str(ids[name])))
         if not mark or wanted is None or not hmac.compare_digest(wanted, mark):
-            raise _not_pinned(name)
+            raise not_pinned(name)
 
 
-def _changed(name: str, mark: str) -> PolicyError:
+def changed(name: str, mark: str) -> PolicyError:
+    """Return the refusal of a peer that shows another key than is known of it, or none."""
     fault = "has changed" if mark else "is missing"
     return PolicyError(
         f"the lasting key of {name} {fault}; ask its administrator, and accept the new key with 'fedbayes node peers'"
     )
 
 
-def _not_pinned(name: str) -> PolicyError:
+def not_pinned(name: str) -> PolicyError:
+    """Return the refusal of a peer that does not show the key that is pinned for it."""
     return PolicyError(
         f"{name} has no lasting key, or one that this node's administrator did not pin; see FEDBAYES_PINNED_KEYS"
     )
-
-
-def believed(policy: Policy, names: Mapping[int, str]) -> dict[int, str]:
-    """Return the beginning of the fingerprint by which this node knows each organization, for a first round.
-
-    Parameters
-    ----------
-    policy : Policy
-        Of this node, which has a lasting key.
-    names : mapping of int to str
-        The others of the collaboration.
-
-    Returns
-    -------
-    dict
-        Organization -> digits; empty where keys are pinned and none is for it. Who is not in it is believed at first sight.
-    """
-    if policy.pinned_keys is not None:
-        pinned = policy.pinned_keys
-        return {member: pinned.get(name, pinned.get(str(member), ""))[:MARK_DIGITS] for member, name in names.items()}
-    folder = policy.folder()
-    marks = {} if folder is None else {peer.name: peer.fingerprint for peer in KnownPeers(folder).list()}
-    return {member: marks[name][:MARK_DIGITS] for member, name in names.items() if name in marks}
-
-
-def stranger(
-    believed: Mapping[int, str], pinned: bool, cards: Mapping[int, Card], names: Mapping[int, str]
-) -> PolicyError | None:
-    """Return what a node that knows others by these keys, pinned or not, will say of the cards that they show, or None."""
-    for member, card in sorted(cards.items()):
-        mark, wanted = fingerprint(card.identity) if card.identity else "", believed.get(member)
-        if wanted is not None and (not wanted or not mark.startswith(wanted)):
-            return _not_pinned(names[member]) if pinned else _changed(names[member], mark)
-    return None
 
 
 def believe(policy: Policy, marks: dict[str, str], ids: dict[str, int]) -> None:
@@ -246,16 +216,17 @@ def believe(policy: Policy, marks: dict[str, str], ids: dict[str, int]) -> None:
         return
     if policy.pinned_keys is not None:
         check_pins(marks, ids, policy.pinned_keys)
-    KnownPeers(folder).meet(marks)
+    KnownPeers(folder).meet(marks, policy.pinned_keys is not None)
 
 
 def marks_of(manifest: Manifest, own: int) -> dict[str, str]:
     """Return name -> fingerprint (empty: no lasting key) of every member but `own`."""
-    return {
-        manifest.names[member]: fingerprint(card.identity) if card.identity else ""
-        for member, card in manifest.cards.items()
-        if member != own
-    }
+    return {manifest.names[member]: mark_of(card) for member, card in manifest.cards.items() if member != own}
+
+
+def mark_of(card: Card) -> str:
+    """Return the fingerprint of a member's lasting key; empty if it has none."""
+    return fingerprint(card.identity) if card.identity else ""
 
 
 def keep_manifest(folder: Path, manifest: Manifest, preflight: Preflight | None) -> None:

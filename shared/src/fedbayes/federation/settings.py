@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import __version__
-from . import announced, limits, peers, platform
+from . import acquaintance, announced, limits, peers, platform
 from .decorators import partial
 from .errors import ThresholdError, too_few
 from .manifest import Card
@@ -22,7 +22,7 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
 
     **Reveals** to central and to all members a fresh public key (and the lasting one, where the node keeps it); to central
     whether the station holds the task's database, which of the columns that the task announced (or one written nearly so), limits that
-    `disclosure_settings` tells anyway, and by which keys it knows others of the collaboration, so that a key that changed stops no job after a debit.
+    `disclosure_settings` tells anyway, and by which keys it knows the others of the job, so that a key that changed stops no job after a debit.
     **Assumes** nothing: nothing is spent here, and no value of the table is looked at.
     """
     policy = station.policy
@@ -52,11 +52,13 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
 
 
 def _believed(station: Station) -> dict[int, str]:
-    """Return by which lasting keys this node knows others of the collaboration: nobody where it has none itself, or the mock client lists nobody."""
+    """Return by which lasting keys this node knows the others of the job: nobody where it has none itself, or the mock client lists nobody."""
     if station.identity is None or station.run.mock:
         return {}
-    others = {member: name for member, name in platform.organizations().items() if member != station.organization}
-    return peers.believed(station.policy, others)
+    others = {*station.participants, station.aggregator} - {station.organization}
+    return acquaintance.believed(
+        station.policy, {at: name for at, name in platform.organizations().items() if at in others}
+    )
 
 
 def _check(station: Station, preflight: Preflight) -> None:

@@ -116,8 +116,8 @@ def _between(moments: Vector, times: Vector) -> list[float]:
 
 
 def _shortest(low: float, high: float) -> float:
-    """Return the least number from `low` on with the fewest decimals that one below `high` has; a whole number stays."""
-    exact = Decimal(low)
+    """Return the least number from `low` on with the fewest decimals that one below `high` has; of few decimals, as of a whole number, it is often itself."""
+    exact = Decimal(repr(low))
     for exponent in range(0, min(0, exact.adjusted() - DIGITS), -1):
         number = float(exact.quantize(Decimal((0, (1,), exponent)), ROUND_CEILING))
         if low <= number < high:
