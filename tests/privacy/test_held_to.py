@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from harness.inprocess import InProcess
 from test_honest_fraction import FILES, LABELLED, TASKS
-from views_cases import COX_ROWS, DOMAIN, JOINED, LIMITS, QUESTIONS, horizontal, question_files
+from views_cases import COX_ROWS, DOMAIN, JOINED, LIMITS, QUESTIONS, arguments_of, horizontal, question_files
 
 from fedbayes.federation import announced, job
 from fedbayes.federation.codec import Message
@@ -230,11 +230,19 @@ def test_a_job_that_announced_nothing_pays_for_nothing() -> None:
             run("tables")
 
 
-@pytest.mark.parametrize("method", ["scalar_product", "vertibayes", "bayesian_ensemble", "verticox"])
-def test_records_are_linked_by_the_column_that_the_job_announced(method: str) -> None:
+LINKED = {"scalar_product": "count", **dict.fromkeys(("vertibayes", "bayesian_ensemble", "verticox"), "fit")}
+
+
+@pytest.mark.parametrize(("method", "function"), [*LINKED.items(), ("secure_naive_bayes", "evaluate")])
+def test_records_are_linked_by_the_column_that_the_job_announced(method: str, function: str) -> None:
     """Which column that is is on record, and a station that does not let records be linked by it says so before anything is spent."""
-    question = next(one for one in QUESTIONS if one.method == method and one.function in ("fit", "count"))
-    asked, files = dict(question.arguments), question_files(question, False)
+    wanted = {*JOINED.items(), ("function", function), ("method", method)}
+    question = next(
+        one
+        for one in QUESTIONS
+        if wanted <= {("function", one.function), ("method", one.method), ("id_column", one.arguments.get("id_column"))}
+    )
+    asked, files = arguments_of(question), question_files(question, False)
 
     def other(one: Preflight) -> Preflight:
         return dataclasses.replace(one, linked_by="person")
