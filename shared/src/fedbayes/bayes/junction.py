@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from itertools import combinations
 
 TREE_CELLS = 2**24  # 128 MB of float64
-TOO_DENSE = "the network is too densely connected for exact inference; lower max_parents"
+
+
+class TooLarge(ValueError):
+    """A model that is well-formed, and more than the library works on; the text says of what it has too much, and what to lower."""
+
+    @classmethod
+    def to_infer(cls) -> TooLarge:
+        """Return the error of a network whose junction tree has too many cells."""
+        return cls("the network is too densely connected for exact inference; lower max_parents")
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ def build_tree(families: Sequence[Sequence[int]], cardinalities: Sequence[int]) 
 
     Raises
     ------
-    ValueError
+    TooLarge
         The cliques would need more than 2^24 cells: the network is too densely connected for exact inference.
     """
     return _tree(_moral(families), families, cardinalities)
@@ -49,7 +57,7 @@ def tree_of_graph(edges: Iterable[tuple[int, int]], cardinalities: Sequence[int]
 
     Raises
     ------
-    ValueError
+    TooLarge
         As `build_tree` does.
     """
     neighbors: list[set[int]] = [set() for _ in cardinalities]
@@ -62,7 +70,7 @@ def tree_of_graph(edges: Iterable[tuple[int, int]], cardinalities: Sequence[int]
 def _tree(neighbors: list[set[int]], families: Sequence[Sequence[int]], cardinalities: Sequence[int]) -> JoinTree:
     cliques = _maximal(_eliminate(neighbors, cardinalities))
     if sum(_cells(clique, cardinalities) for clique in cliques) > TREE_CELLS:
-        raise ValueError(TOO_DENSE)
+        raise TooLarge.to_infer()
     sets = [frozenset(clique) for clique in cliques]
     above = _spanning_tree(sets)
     depth_first = _children_first(above)
@@ -99,7 +107,7 @@ def _eliminate(neighbors: list[set[int]], cardinalities: Sequence[int]) -> Itera
     while costs:
         node = min(costs, key=costs.__getitem__)
         if costs[node][0] == math.inf:
-            raise ValueError(TOO_DENSE)
+            raise TooLarge.to_infer()
         del costs[node]
         yield frozenset(neighbors[node] | {node})
         touched = set(neighbors[node])

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.graph import topological_order
 from fedbayes.bayes.hiding import hidden_configurations
+from fedbayes.bayes.junction import TooLarge
 from fedbayes.randomness import uniform_floats
 
 from .probability_tables import log_likelihood_of, normalise
@@ -240,6 +241,8 @@ class BayesianNetwork:
         ------
         ValueError
             A part is missing, a number is none, or edges and tables do not agree.
+        TooLarge
+            The tables have more than 2^24 cells.
         """
         try:
             states = {node: tuple(str(s) for s in entry["states"]) for node, entry in value["nodes"].items()}
@@ -248,7 +251,9 @@ class BayesianNetwork:
         except (KeyError, TypeError, AttributeError):
             raise ValueError("a network has nodes, edges and tables") from None
         if sum(table.size for table in tables.values()) > MOST_CELLS:
-            raise ValueError("the tables of the network are too large")
+            raise TooLarge(
+                f"the tables of the network have more than {MOST_CELLS} cells; lower max_parents, or merge states"
+            )
         network = cls(states, parents, tables)
         if {tuple(edge) for edge in value.get("edges", network.edges)} != set(network.edges):
             raise ValueError("the edges of the network do not agree with the parents of its tables")

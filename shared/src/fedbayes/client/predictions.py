@@ -123,10 +123,7 @@ def _posterior(model: Mapping[str, Any], frame: pd.DataFrame, label: str) -> tup
     evidence = [node for node in network.nodes if node != label and node in frame.columns]
     if not evidence:
         raise UsageProblem("the table has no column of the network; columns must be named as its nodes")
-    try:
-        codes = network.encode({node: _states(model["nodes"][node], frame[node]) for node in evidence})
-    except ValueError as problem:
-        raise UsageProblem(f"the table does not fit the network: {problem}") from None
+    codes = network.encode({node: _states(model["nodes"][node], frame[node]) for node in evidence})
     return network.states[label], posteriors(network, codes, label)
 
 
@@ -248,10 +245,7 @@ def by_cox(
     numbers = {}
     for name in design.columns:
         numbers[name] = _numbers(name, design[name])
-    try:
-        predictor = linear_predictor(model, pd.DataFrame(numbers, index=design.index))
-    except (TypeError, ValueError) as problem:
-        raise UsageProblem(f"the table does not fit the Cox model: {problem}") from None
+    predictor = linear_predictor(model, pd.DataFrame(numbers, index=design.index))
     columns: dict[str, Any] = {"linear_predictor": predictor, "partial_hazard": np.exp(predictor)}
     if times is not None:
         cumulative = _cumulative_hazards(model, frame, np.asarray(times, dtype=np.float64))

@@ -12,7 +12,7 @@ CODES = f"""Exit codes: {OK} done; {FAILED} the task failed; {USAGE} wrong usage
 (a limit or a budget of a node); {INTERRUPTED} interrupted, the task was killed."""
 
 REFUSALS = ("PrivacyViolation", "LedgerExhausted")
-MISUSES = ("UserInputError", "UsageProblem", "SchemaError")
+MISUSES = ("UserInputError", "UsageProblem", "SchemaError", "TooLarge")
 PLAIN_WORDS = {
     "Input should be a valid integer, unable to parse string as an integer": "give a whole number",
     "Input should be a valid number, unable to parse string as a number": "give a number",

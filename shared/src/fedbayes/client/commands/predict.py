@@ -51,19 +51,21 @@ def execute(
     names = None if given is None else composed(given)
     identifiers = (names,) if names is not None else ()
     tell_reading(data)
-    frame = read_as_fitted(data, _arguments(content).get("dictionary"), domain_of(model), identifiers)
     with as_written(result):
-        predictions = predict_table(model, frame, label, moments)
+        frame = read_as_fitted(data, _arguments(content).get("dictionary"), domain_of(model), identifiers)
     if id_column is not None and names not in frame.columns:
         raise UsageProblem(
             f"--id-column: the table has no column '{id_column[:60]}'{nearest(id_column, list(frame.columns))}; it has: {', '.join(frame.columns)}"[
                 :400
             ]
         )
+    with as_written(result):
+        predictions = predict_table(model, frame, label, moments)
+        column_gaps = _not_understood(model, frame, label)
+        about_records = _about_records(model, predictions, moments or ())
     if names in frame.columns:
         predictions.insert(0, str(names), [identifier_text(value) for value in frame[names]], allow_duplicates=True)
-    column_gaps = _not_understood(model, frame, label)
-    for text in _about_records(model, predictions, moments or ()):
+    for text in about_records:
         say(f"warning: {text}", sys.stderr)
     summary = f"{len(frame)} records, {sum(gap.cells for gap in column_gaps)} cells not understood"
     text = csv_of(predictions)

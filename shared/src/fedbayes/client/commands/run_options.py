@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -19,19 +20,19 @@ from .shared import RunOptions
 
 REMOTE_ONLY = ("collaboration", "organization", "image", "username", "mfa_code", "key")
 LOCAL_ONLY = ("party", "helper", "policy", "aggregator", "latency")
-KEPT = (
-    "party",
-    "helper",
-    "policy",
-    "aggregator",
-    "latency",
-    "server",
-    "collaboration",
-    "organization",
-    "image",
-    "database",
-)
-"""What a written result keeps of its place; never the user, a code or a key."""
+KEPT: dict[str, type] = {
+    "party": list,
+    "helper": list,
+    "policy": list,
+    "aggregator": str,
+    "latency": float,
+    "server": str,
+    "collaboration": int,
+    "organization": str,
+    "image": str,
+    "database": str,
+}
+"""What a written result keeps of its place, and of which kind it is (lists are of texts); never the user, a code or a key."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Options(RunOptions):
             return {}
         declared = {field.name for field in fields(declared_of(Job(self.algorithm, self.function, {})))}
         own_arguments = options.read_arguments(self.arg or [], self.args)
-        of_model = (read_result(self.model).get("provenance") or {}).get("arguments") or {}
+        of_model = _provenance(self.model).get("arguments") or {}
         own = set(own_arguments) if self.dictionary is None else {*own_arguments, "dictionary"}
         return of_fit(of_model, own, declared)
 
@@ -99,7 +100,7 @@ class Options(RunOptions):
         """Whether a model is evaluated on a file that it was fitted on, as far as the file of its result tells."""
         if self.function != "evaluate" or self.model is None or not self.party:
             return False
-        fitted_on = (read_result(self.model).get("provenance") or {}).get("place") or {}
+        fitted_on = _provenance(self.model).get("place") or {}
         return bool(_files(fitted_on.get("party") or []) & _files(self.party))
 
     def place(self) -> dict[str, Any]:
@@ -136,16 +137,46 @@ def _files(parties: list[str]) -> set[Path]:
     return {Path(entry.partition("=")[2]).expanduser().absolute() for entry in parties}
 
 
+def _provenance(path: Path) -> Mapping[str, Any]:
+    """Return what a result tells of its making, empty where it tells nothing: all that is there of the kind that a written result has.
+
+    Raises
+    ------
+    UsageProblem
+        Naming the file and the part that is of another kind.
+    """
+    provenance = read_result(path).get("provenance") or {}
+    kinds = {"algorithm": str, "function": str, "arguments": dict, "place": dict}
+    wrong = next((name for name, kind in kinds.items() if not isinstance(provenance.get(name), kind | None)), None)
+    if wrong is None:
+        where = provenance.get("place") or {}
+        wrong = next((name for name, kind in KEPT.items() if name in where and not _is_kept(where[name], kind)), None)
+    if wrong is not None:
+        raise UsageProblem(
+            f"{path}: the '{wrong}' in its provenance is malformed; give a result that `fedbayes run` wrote"
+        )
+    return provenance
+
+
+def _is_kept(value: Any, kind: type) -> bool:
+    """Whether a value is one of a place: a text, a list of texts, a whole number, or a number of seconds."""
+    if kind is float:
+        return type(value) in (int, float) and 0 <= value < math.inf
+    if kind is list:
+        return isinstance(value, list) and all(isinstance(part, str) for part in value)
+    return type(value) is kind
+
+
 def _repeated(chosen: Options) -> Options:
     """Return the options of a result that is repeated; what the line gives goes above it."""
     if chosen.algorithm or chosen.function:
         raise UsageProblem("--again repeats the algorithm and function of its result; leave them out")
-    provenance = read_result(Path(str(chosen.again))).get("provenance")
-    if not isinstance(provenance, Mapping) or not provenance.get("algorithm") or not provenance.get("function"):
+    provenance = _provenance(Path(str(chosen.again)))
+    if not provenance.get("algorithm") or not provenance.get("function"):
         raise UsageProblem(
             f"--again: {chosen.again} does not tell what it came from; give a result that has a provenance"
         )
-    kept = {name: value for name, value in dict(provenance.get("place") or {}).items() if name in KEPT}
+    kept = {name: value for name, value in (provenance.get("place") or {}).items() if name in KEPT}
     left_out = LOCAL_ONLY if chosen.server is not None else ("server", *REMOTE_ONLY) if chosen.party else ()
     if chosen.server is None and "server" in kept and "server" not in left_out:
         raise UsageProblem(
@@ -159,11 +190,10 @@ def _repeated(chosen: Options) -> Options:
         raise UsageProblem(
             "--again: the result does not tell where its data are; give --party NAME=FILE or --server URL"
         )
-    arguments = dict(provenance.get("arguments") or {})
     return replace(
         chosen,
-        algorithm=str(provenance["algorithm"]),
-        function=str(provenance["function"]),
-        repeated=arguments,
+        algorithm=provenance["algorithm"],
+        function=provenance["function"],
+        repeated=provenance.get("arguments") or {},
         **added,
     )
