@@ -143,6 +143,23 @@ def test_a_good_file_is_not_blamed_for_a_limit_of_ours(command, tmp_path, result
     assert "s.json holds no result: something in it is malformed (ValueError: the table of n0 " in err
 
 
+@pytest.mark.parametrize(
+    ("path", "odd"),
+    [
+        (("tables", "kind", "probabilities"), "x"),
+        (("tables", "kind", "parents"), ["nobody"]),
+        (("nodes", "kind", "states"), []),
+        (("nodes", "kind", "cuts"), "x"),
+    ],
+)
+def test_a_network_of_other_things_names_its_file(command, tmp_path, results, path, odd):
+    (tmp_path / "new.csv").write_text("kind\nu\nv\n")
+    write(tmp_path, changed(results[0], ("model", *path), odd))
+    code, _, err = command("predict", "s.json", "new.csv", "--label", "ill")
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith("error: s.json holds no result: something in it is malformed")
+
+
 @pytest.mark.parametrize("problem", [np.exceptions.AxisError(3, 2), np.linalg.LinAlgError("singular")], ids=type)
 def test_words_of_numpy_are_not_ours(problem):
     with pytest.raises(UsageProblem, match=r"s\.json holds no result"), as_written(Path("s.json")):

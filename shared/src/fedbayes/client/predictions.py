@@ -46,6 +46,8 @@ def predict_table(
     ------
     UsageProblem
         If the model cannot predict, or columns are missing.
+    ValueError, TypeError, LookupError, AttributeError
+        Python's own, if the model is malformed; `TooLarge` if it is more than exact inference works on.
     """
     view = view_of(model)
     if label is not None and "label" not in view.takes:
@@ -114,10 +116,7 @@ def _posterior(model: Mapping[str, Any], frame: pd.DataFrame, label: str) -> tup
     from ..bayes.inference import posteriors
     from ..bayes.network import BayesianNetwork
 
-    try:
-        network = BayesianNetwork.from_dict(model)
-    except ValueError as problem:
-        raise UsageProblem(f"the model cannot be read: {problem}") from None
+    network = BayesianNetwork.from_dict(model)
     if label not in network.states:
         raise UsageProblem(f"--label: the network has no node '{label[:60]}'; it has: {', '.join(network.nodes)}"[:400])
     evidence = [node for node in network.nodes if node != label and node in frame.columns]
