@@ -213,6 +213,18 @@ def test_times_beyond_the_baseline_are_told_before_anybody_is_asked(function, mo
     assert not [text for text in plan(within, Setting(stations=3))["warnings"] if "times" in text]
 
 
+@pytest.mark.parametrize(("stratum", "ends"), [("x", "2: 30, 40"), ("y", "35: 40")])
+def test_times_beyond_the_baseline_are_those_of_the_stratum_that_is_asked_about(stratum, ends):
+    ending = [
+        {"stratum": name, "time": [1.0, end], "cumulative_hazard": [0.1, 0.2]}
+        for name, end in (("x", 2.0), ("y", 35.0))
+    ]
+    model = {**MODEL, "features": ["age"], "coefficients": COEFFICIENTS[:1], "references": {}, "strata": "site"}
+    arguments = {"model": {**model, "baseline": {"strata": ending}}, "rows_aligned": True, "times": [1.0, 30.0, 40.0]}
+    told = plan(Job("verticox", "predict", {**arguments, "stratum": stratum}), Setting(stations=3))["warnings"]
+    assert [text for text in told if f"baseline, which ends at {ends};" in text]
+
+
 def test_a_model_is_taken_as_it_was_returned():
     assert curves_of(checked_model(MODEL))[0].times == [1.0, 2.0]
     named = {

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from limits_kit import predicting
 from mock_kit import NO_DATA, run_mocked
+from one_process import OneProcess
 
 from fedbayes.federation import Public
 from fedbayes.federation.channel import Channel
@@ -126,6 +127,39 @@ def test_folds_of_weighted_and_late_records_are_those_of_lifelines(records, monk
     named = " and ".join(cases)
     assert any(f"the folds are fitted with {named}; these metrics use neither" in text for text in found["warnings"])
     assert [entry["records"] for entry in found["metrics"]["folds"]] == [54, 53, 53]
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ({"weights": "w"}, "weights column 'w' weighs fewer records"),
+        ({"entry": "since"}, "'since' has two values, one of them in fewer records"),
+        ({"ties": "efron"}, "ties: fewer events are tied"),
+        ({"ties": "efron", "entry": "early"}, "ties: fewer events are tied"),
+    ],
+)
+def test_what_few_training_records_have_is_refused_as_a_fit_to_them_is(spec, text):
+    """Ten records have it, as many as nodes reveal: a fit to all records is answered, one without half of them is not. Of sixty folds are fitted."""
+    limits = predicting({"*": {"minimum_count": 10}})
+    for unlike in (10, 60):
+        rng = np.random.default_rng(3)
+        frame = pd.DataFrame({"age": rng.normal(size=200), "dose": rng.normal(size=200)})
+        chosen = np.arange(200) < unlike
+        frame["time"] = np.where(chosen & ("ties" in spec), 0.5, rng.permutation(np.linspace(0.1, 5.0, 200)))
+        frame["event"] = np.where(chosen, 1, rng.integers(0, 2, 200))
+        frame["w"], frame["since"] = np.where(chosen, 4.0, 1.0), np.where(chosen, -1.0, -2.0)
+        frame["early"] = -1.0 - np.arange(200) % 4
+        parties = {"a": frame[["age"]], "b": frame[["dose", "time", "event", "w", "since", "early"]]}
+        with OneProcess(parties, helpers=["helper"], policies=limits) as running:
+            assert running.run("verticox", "fit", {**SPEC, **spec, "rows_aligned": True})["model"]
+            asked = {"model": {**SPEC, **spec}, "folds": 2, "rows_aligned": True}
+            if unlike == 60:
+                assert running.run("verticox", "evaluate", asked)["metrics"]["folds_judged"] == 2
+                continue
+            with pytest.raises(
+                ThresholdError, match=f"folds: without one of them, .*{text}.*, or use more records, or"
+            ):
+                running.run("verticox", "evaluate", asked)
 
 
 @pytest.mark.audit

@@ -7,8 +7,9 @@ from mock_kit import NO_DATA, run_mocked
 from one_process import OneProcess
 from party_kit import by_columns
 
-from fedbayes.federation.errors import ArgumentError, DataProblem, ThresholdError
+from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, ThresholdError
 from v6_verticox.cox import likelihood
+from v6_verticox.rounds import setup
 
 ROWS = 400
 TASK = {
@@ -226,3 +227,16 @@ def test_a_likelihood_that_is_known_is_not_doubted():
     result = run(records(1), TASK)
     assert result["diagnostics"]["log_likelihood_error"] < 1e-2
     assert not any("log-likelihood" in text for text in result["warnings"])
+
+
+def test_gaps_of_half_an_outcome_do_not_say_who_is_present(monkeypatch):
+    """Central refuses such columns; one that deviates is stopped by the station. The control: without the column the same is answered."""
+    frame = records(3)
+    monkeypatch.setattr(setup, "check_outcome", lambda *asked: None)
+    for half in ("time", "event"):
+        with (
+            OneProcess(by_columns(frame, {**SPLIT, "a": ["age", half]}), helpers=["helper"]) as running,
+            pytest.raises(MessageError, match="one column of the outcome is at this station"),
+        ):
+            running.run("verticox", "fit", TASK)
+    assert run_on_shuffled_files(frame, TASK)["model"]["records"]

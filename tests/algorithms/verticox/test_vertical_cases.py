@@ -161,6 +161,32 @@ def test_the_baseline_counts_who_is_at_risk(cohort: pd.DataFrame) -> None:
     np.testing.assert_allclose(baseline["cumulative_hazard"], hazard, rtol=1e-5)
 
 
+def test_a_stratum_without_a_point_of_the_baseline_is_told(cohort: pd.DataFrame) -> None:
+    """Of four events there is no hazard: survival is 1 there, which fit and predict say; of the other stratum they say nothing."""
+    frame = cohort.assign(site=np.where(np.arange(ROWS) < 40, "south", "north"))
+    frame.loc[4:39, "died"] = 0
+    limits = predicting({"*": {"minimum_count": 5}})
+    with OneProcess(by_columns(frame, SPLIT), helpers=["h"], policies=limits) as running:
+        fitted = running.run("verticox", "fit", {**TASK, "features": ["age", "dose"], "strata": "site"})
+        ends = {part["stratum"]: part["time"] for part in fitted["model"]["baseline"]["strata"]}
+        assert (ends["south"], bool(ends["north"])) == ([], True)
+        assert [text for text in fitted["warnings"] if "no point of stratum 'south'," in text]
+        found = {
+            stratum: running.run(
+                "verticox",
+                "predict",
+                {"model": fitted["model"], "id_column": "id", "stratum": stratum, "times": [1.0, 5.0]},
+            )
+            for stratum in ends
+        }
+        whole = running.run("verticox", "fit", {**TASK, "features": ["age", "dose"]})
+    told = {stratum: [text for text in one["warnings"] if "no point" in text] for stratum, one in found.items()}
+    assert np.all(np.array(found["south"]["predictions"]["survival"]) == 1.0)
+    assert np.all(np.array(found["north"]["predictions"]["survival"]) < 1.0)
+    assert (len(told["south"]), told["north"]) == (1, [])
+    assert not [text for text in whole["warnings"] if "no point" in text]
+
+
 @pytest.mark.parametrize(
     ("task", "kind", "text"),
     [

@@ -61,6 +61,9 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     called = {"bfgs": SEEN, "admm": ADMM}.get(asked.solver, ())
     prepared = prepare(federation, asked.organizations, asked, called)
     warn_of_a_lone_predictor(federation, prepared, asked)
+    outcome = prepared.outcome
+    told = {outcome.strata_names[code] for code in outcome.edge_strata}
+    result.warn_of_no_hazard(federation, [name for name in outcome.strata_names if name not in told])
     solvers = {"private_newton": private_newton, "bfgs": bfgs, "admm": consensus}
     return solvers[asked.solver](federation, prepared, asked)
 

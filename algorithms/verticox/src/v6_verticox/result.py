@@ -91,6 +91,16 @@ def warn_of_units(federation: Federation, names: Sequence[str], coefficients: Ve
         )
 
 
+def warn_of_no_hazard(federation: Federation, strata: Sequence[str]) -> None:
+    """Warn of strata of which a baseline has no point."""
+    if strata:
+        named = ", ".join(f"'{name[:60]}'" for name in strata[:5]) + (", ..." if len(strata) > 5 else "")
+        federation.warn(
+            f"the baseline has no point of stratum {named}, which has too few events for what nodes reveal: "
+            "survival that is predicted there is 1 at all times; merge strata and fit again"
+        )
+
+
 def baseline_json(prepared: Prepared, hazard: Vector) -> dict[str, Any]:
     """Return the cumulative baseline hazard at the mean, by stratum, at times with several events between them."""
     outcome = prepared.outcome

@@ -93,6 +93,12 @@ def weights(
         raise DataProblem(
             f"weights column '{column}' has weights outside 1/{largest:g} to {largest:g}; divide them by their mean, and leave out records of weight zero"
         )
+    check_carried(record_weights, column, minimum_count, squared)
+    return record_weights
+
+
+def check_carried(record_weights: Vector, column: str, minimum_count: int, squared: bool = False) -> None:
+    """Raise `DataProblem` naming the column of weights, (rows,), if these single out fewer records than `minimum_count`."""
     values, counts = np.unique(record_weights, return_counts=True)
     apart = np.stack([record_weights, record_weights - np.median(record_weights)], axis=1)
     if squared:
@@ -103,7 +109,6 @@ def weights(
         raise DataProblem(
             f"weights column '{column}' weighs fewer records than this node reveals unlike the others; cap the weights, or leave them out"
         )
-    return record_weights
 
 
 def _numbers(frame: Any, column: str, role: str) -> Vector:

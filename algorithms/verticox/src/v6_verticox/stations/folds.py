@@ -25,6 +25,7 @@ from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.folds import drawn_secret, fold_of
 from fedbayes.mpc.prg import KEY_BYTES
 
+from ..cox.outcome import check_carried
 from ..messages.folds import (
     DrawRequest,
     FoldReply,
@@ -38,16 +39,17 @@ from ..messages.folds import (
     SplitRequest,
 )
 from ..messages.scoring import AssessReply
-from ..messages.setup import Outcome
+from ..messages.setup import Outcome, Question
 from ..shares.sorting import OutcomeHolder
 from .assessing import note_times
 from .columns import Survival
+from .guards import check_ties
 from .judging import judged
 from .outcome import describe
 from .private import compute, enter, permute
 from .scoring import LARGEST_SCORE
 from .sums import masked_for, received
-from .truncation import doubled
+from .truncation import check_entered, doubled
 
 Vector = npt.NDArray[np.float64]
 
@@ -109,6 +111,7 @@ def _kept_outcome(
         raise ThresholdError(
             "folds: there are fewer events, or records in a stratum, than this node demands; use more records"
         )
+    _check_cases(kept, whole["weights"][rows], int(training.sum()), request.question, int(whole["limit"]), limit)
     fold_station.keep(
         "outcome",
         time=kept.time,
@@ -122,6 +125,22 @@ def _kept_outcome(
     of_training = at_known_edges(describe(kept, limit, ties), of_all, kept, int(whole["limit"]))
     fold_station.keep("edges", rows=np.array(of_training.edge_rows, dtype=np.int64))
     return of_training
+
+
+def _check_cases(kept: Survival, weights: Vector, records: int, question: Question, tied: int, limit: int) -> None:
+    """Refuse training records of which few weigh, enter or tie unlike the others, as a fit to them does.
+
+    Where records enter, rows beyond the `records` are what takes them out before; `tied`: 0 without Efron's ties.
+    """
+    try:
+        check_carried(weights[:records], question.weights or "", limit)
+        if len(kept.time) > records:
+            entered = replace(kept, time=kept.time[:records], event=kept.event[:records])
+            check_entered(kept.time[records:], question.entry or "", entered, limit)
+        if tied or question.ties == "efron":
+            check_ties(kept, limit)
+    except (DataProblem, ThresholdError) as error:
+        raise ThresholdError(f"folds: without one of them, {error}, or use more records, or more folds") from None
 
 
 def _survival(whole: dict[str, Any], names: list[str], rows: Any) -> Survival:

@@ -11,7 +11,7 @@ from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Term, Terms
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import DataProblem, ThresholdError
+from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.vertical.messages import Delivery, Parcel
 from fedbayes.federation.vertical.workspace import Workspace
 
@@ -50,6 +50,8 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     terms, across, every = _terms(question, here)
     station.require_private(False, every is not None and every.has_formula)
     outcome = [name for name in (question.time, question.event) if name in here]
+    if len(outcome) == 1:
+        raise MessageError("one column of the outcome is at this station without the other; the job stops")
     roles = (question.strata, question.weights, question.entry)
     beside = [name for name in roles if name in here and name is not None and len(outcome) == 2]
     named = read_terms(question.formula).columns if question.formula else question.features

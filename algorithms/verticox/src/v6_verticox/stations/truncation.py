@@ -48,6 +48,12 @@ def checked_entries(frame: Any, column: str, outcome: Survival, limit: int) -> V
         Naming the column: a gap, text, an entry that is not before the record's time, or entries that single out fewer records than `limit`.
     """
     entry_times = entries(frame, column, outcome.time)
+    check_entered(entry_times, column, outcome, limit)
+    return entry_times
+
+
+def check_entered(entry_times: Vector, column: str, outcome: Survival, limit: int) -> None:
+    """Raise `DataProblem` naming the column of times of entry, (records,), if these single out fewer records than `limit`."""
     died = outcome.time[outcome.event == 1]
     late = np.array([np.sum(entry_times >= died.min()), np.sum(entry_times >= died.max())])
     check_two_values(entry_times, column, limit)
@@ -56,4 +62,3 @@ def checked_entries(frame: Any, column: str, outcome: Survival, limit: int) -> V
             f"entry column '{column}' has fewer records than this node reveals that enter unlike the others, after the first event or after the last; "
             "leave it out, or leave these records out"
         )
-    return entry_times

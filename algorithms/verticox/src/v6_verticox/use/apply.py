@@ -46,7 +46,7 @@ def predict(federation: Federation, asked: Predict) -> dict[str, Any]:
     curves = {curve.stratum: curve for curve in curves_of(checked_model(asked.model))}
     if asked.stratum not in curves:
         raise ArgumentError(f"stratum must be one of the model's: {', '.join(sorted(curves))[:300]}")
-    warn_of_end(federation, asked.model, asked.times)
+    warn_of_end(federation, [curves[asked.stratum]], asked.times)
     located = Located(federation, asked.model, asked)
     replies = located.score(0, asked.identifiers)
     seen = f"{SEES}, and its identifier" if asked.identifiers else SEES
@@ -93,10 +93,10 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         return judge_blindly(federation, checked, curves_of(checked), asked)
     if asked.folds is not None:
         if "baseline" in model:  # of a specification there is none
-            warn_of_end(federation, model, points)
+            warn_of_end(federation, curves_of(model), points)
         return cross_validate(federation, model, asked.folds, points, groups, asked)
     checked = checked_model(model)
-    warn_of_end(federation, checked, points)
+    warn_of_end(federation, curves_of(checked), points)
     warn_of_cases(federation, checked)
     values = _assessed(federation, model, "evaluate", points, groups, asked)
     reveals = {"label_holder": SEES, "central": SCORES, "researcher": SCORES, **JOINED}

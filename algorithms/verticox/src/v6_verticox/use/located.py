@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..arguments import checked_terms
 from ..cox.baseline import steps_of
 from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreRequest, split_name
 from ..messages.setup import Question
+from ..result import warn_of_no_hazard
 from ..rounds.joining import aligned, check_outcome, check_somewhere, joined
 
 
@@ -195,9 +197,10 @@ def warn_of_cases(federation: Federation, model: Mapping[str, Any], fitted: str 
         )
 
 
-def warn_of_end(federation: Federation, model: dict[str, Any], times: Sequence[float] | None) -> None:
-    """Warn where times lie beyond the end of every baseline of a model: it knows no hazard there."""
-    end = max(max(curve.times, default=0.0) for curve in curves_of(model))
+def warn_of_end(federation: Federation, curves: Sequence[Curve], times: Sequence[float] | None) -> None:
+    """Warn where times lie beyond the end of every one of these baselines, or one has no point: no hazard is known there."""
+    warn_of_no_hazard(federation, [curve.stratum for curve in curves if not curve.times])
+    end = max((curve.times[-1] for curve in curves if curve.times), default=math.inf)
     late = [f"{time:g}" for time in times or [] if time > end]
     if late:
         federation.warn(

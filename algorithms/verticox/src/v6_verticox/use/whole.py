@@ -26,7 +26,7 @@ def judge_by_rows(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     """
     model, strata = of_strata(asked.model)
     warn_of_cases(federation, model)
-    warn_of_end(federation, model, asked.times)
+    warn_of_end(federation, curves_of(model), asked.times)
     judged = applied_model(Judged, model, grid_of(model, asked.times), strata)
     if not asked.added.private:
         return judge(federation, asked.organizations, judged, asked.times, asked.groups)
