@@ -198,6 +198,7 @@ def test_no_two_answers_differ_in_few_rows_of_one_owner(tmp_path: Path, seed: in
     assert not told(asking.cells)
 
 
+@pytest.mark.audit
 def test_most_sequences_get_answers(tmp_path: Path) -> None:
     answered = []
     for seed in range(8):

@@ -358,6 +358,7 @@ def test_deviations_by_the_noise_are_those_of_many_answers(monkeypatch: pytest.M
         assert np.std([one[name] for one in drawn]) == pytest.approx(told[name], rel=0.25)
 
 
+@pytest.mark.audit
 def test_many_times_measure_a_table_no_more_often_than_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hundred times would be 4,000 slopes of 4,000 cells each."""
     from v6_verticox.horizontal.judging import private

@@ -93,6 +93,7 @@ def test_every_solver_keeps_the_order_that_was_written(records: pd.DataFrame, or
         assert [entry["feature"] for entry in model["proportional_hazards"]["features"]] == labels_of(order)
 
 
+@pytest.mark.audit
 def test_the_check_of_proportional_hazards_follows_its_feature(records: pd.DataFrame) -> None:
     found = [asked(records, **OUTCOME, features=order)["model"]["proportional_hazards"]["features"] for order in ORDERS]
     tables = [{entry["feature"]: entry["statistic"] for entry in one} for one in found]
@@ -101,7 +102,7 @@ def test_the_check_of_proportional_hazards_follows_its_feature(records: pd.DataF
     assert len({round(value, 4) for value in tables[0].values()}) == len(tables[0])
 
 
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("order", ORDERS[:2], ids="-".join)
 def test_a_model_in_any_order_predicts_and_is_judged_alike(records: pd.DataFrame, order: list[str]) -> None:
     model = asked(records, **OUTCOME, features=order)["model"]
@@ -163,7 +164,7 @@ def test_terms_stay_in_the_order_of_the_formula(records: pd.DataFrame) -> None:
     np.testing.assert_allclose(table["standard_error"], peer.standard_errors_, rtol=1e-3)
 
 
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("order", [("town", "kind"), ("kind", "town")], ids="-".join)
 def test_products_have_one_order_whoever_has_which_column(records: pd.DataFrame, order: tuple[str, str]) -> None:
     frame = records.assign(town=np.random.default_rng(1).choice(["a", "b", "c"], len(records)))
