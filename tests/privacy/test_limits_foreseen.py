@@ -61,10 +61,10 @@ class Asked:
         policies |= dict.fromkeys(self.helpers, OPEN)
         return OneProcess(self.parties, self.helpers, {**policies, limited: {**policies[limited], **limits}})
 
-    def run(self, limited: str, limits: Mapping[str, Any]) -> None:
-        """Run the task, of which one organization has these limits."""
+    def run(self, limited: str, limits: Mapping[str, Any]) -> Any:
+        """Return the task's result, where one organization has these limits."""
         with self._running(limited, limits) as running:
-            running.run(self.question.method, self.question.function, self.arguments, self.question.central)
+            return running.run(self.question.method, self.question.function, self.arguments, self.question.central)
 
     def told(self, limited: str, limits: Mapping[str, Any]) -> str | None:
         """Return what that organization says beforehand."""
@@ -92,12 +92,16 @@ def test_limits_are_told_beforehand_and_refuse_before_anything_is_spent(name: st
         allowed = {limit: value for limit, value in limits.items() if not said[limit]}
         if KEPT in name:
             allowed = {limit: value for limit, value in allowed.items() if "epsilon" not in limit}
-        asked.run(limited, allowed)
+        assert asked.run(limited, allowed)["federation"]["rounds"] > 1
 
 
 def test_a_helper_has_no_records_that_limits_could_keep(tmp_path: Path) -> None:
     asked = Asked(TASKS[next(name for name in TASKS if SOME[0] in name)], tmp_path)
-    asked.run("helper", {"allow_predictions": False, "allow_non_private": False})
+    limited, unlimited = (
+        asked.run("helper", limits) for limits in ({"allow_predictions": False, "allow_non_private": False}, {})
+    )
+    for score in ("accuracy", "auc", "log_loss", "n"):
+        assert limited[score] == unlimited[score]
 
 
 @pytest.mark.parametrize("limits", [{"maximum_epsilon": 0.3}, {"budget_epsilon": 0.3}], ids=str)
@@ -108,4 +112,18 @@ def test_a_part_of_a_shared_budget_is_foreseen_too(limits: Mapping[str, float], 
     assert asked.told("b", limits)
     with pytest.raises(AlgorithmError, match=r"epsilon.*\(nothing was spent\)"):
         asked.run("b", limits)
-    asked.run("b", {name: 0.5 for name in limits})
+    assert asked.run("b", {name: 0.5 for name in limits})["privacy"]["differentially_private"]
+
+
+def test_a_column_without_a_name_is_no_column_of_identifiers(tmp_path: Path) -> None:
+    """Parquet files may have one; a subset, which linked records may not have, is then refused no more than of another file."""
+    asked = Asked(next(question for name, question in TASKS.items() if SOME[-1] in name), tmp_path)
+    for paths in asked.parties.values():
+        table = pd.read_csv(paths["default"])
+        paths["default"] = paths["default"].with_suffix(".parquet")
+        table.assign(**{"": 1}).to_parquet(paths["default"])
+    study = {"columns": {"g": {"type": "number", "bounds": [0, 1]}}, "subset": "g < 0.9"}
+    asked.arguments = {**asked.arguments, "dictionary": study}
+    limits = {"id_columns": ["id"], "allow_formulas": True}
+    assert asked.told("b", limits) is None
+    assert asked.run("b", limits)["privacy"]["differentially_private"]

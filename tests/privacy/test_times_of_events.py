@@ -96,3 +96,14 @@ def test_candidates_are_the_same_whatever_the_strata(weighted):
     for name in STRATA:
         assert len(times(frame[name])) >= FEWEST
         assert times(frame[name]) <= whole
+
+
+@pytest.mark.parametrize(("part", "least"), [(0.5, [40, 40]), (0.9, [8, 58])])
+def test_what_it_costs_is_what_the_page_says(part, least):
+    for seed in range(5):
+        draw = np.random.default_rng(seed)
+        codes, time = (draw.random(ROWS) < part).astype(int), draw.permutation(ROWS) + 1.37
+        told = described.describe(described.Survival(time, np.ones(ROWS, dtype=int), codes, ["a", "b"]), 5)
+        points = np.bincount(told.edge_strata, minlength=2)
+        assert (points >= least).all()
+        assert (points <= 60).all()

@@ -268,6 +268,17 @@ def test_a_key_that_is_pinned_is_believed_whatever_was_known(files):
         federation.run("toy", "run_sum", {"column": "x"})
 
 
+def test_a_key_that_is_pinned_under_a_new_name_is_believed(tmp_path):
+    peers = KnownPeers(tmp_path)
+    peers.meet({"a": "aa" * 32, "b": "bb" * 32})
+    with pytest.raises(errors.PolicyError, match="of another organization"):
+        peers.meet({"renamed": "aa" * 32})
+    peers.meet({"renamed": "aa" * 32}, pinned=True)
+    assert {peer.name: peer.fingerprint for peer in peers.list()} == {"b": "bb" * 32, "renamed": "aa" * 32}
+    with pytest.raises(errors.PolicyError, match="of another organization"):
+        peers.meet({"c": "cc" * 32, "d": "cc" * 32}, pinned=True)
+
+
 def test_a_known_peer_without_its_key_stops_the_job(files):
     with EmbeddedFederation(files, policies=LEDGER) as federation:
         federation.run("toy", "run_sum", {"column": "x"})

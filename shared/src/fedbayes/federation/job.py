@@ -126,20 +126,18 @@ class Job(Outset, ABC):
         self._transport.start(None)
         request = OpenRequest(len(members), preflight, self.dictionary)
         answers = self._ask("partial_open_channel", request, members, TIMEOUT_SECONDS, False)
-        opened = {member: decode(OpenReply, answer["reply"]) for member, answer in answers.items() if "reply" in answer}
-        strangers = acquaintance.strangers(self.policy, self.organization, self.names, opened)
+        replies = self._read(OpenReply, {member: one for member, one in answers.items() if "error" not in one})
+        strangers = acquaintance.strangers(self.policy, self.organization, self.names, replies)
         answers |= {member: {"error": list(describe(refusal))} for member, refusal in strangers.items()}
         if self.dry:
             # Only now is it known over which stations the answer would be summed: ask again, so that each can compare this set with earlier ones.
             if preflight is not None and preflight.summed and not preflight.private and not self._refused(answers):
-                replies = self._read(OpenReply, answers)
                 stations = {member: self.name(member) for member, reply in replies.items() if reply.has_data.value}
                 answers = self._ask(
                     "partial_open_channel", replace(request, stations=stations), members, TIMEOUT_SECONDS, False
                 )
             raise Checked({self.name(member): self._refusal(answers[member]) for member in sorted(answers)})
         self._raise_refusals(answers, " (nothing was spent)")
-        replies = self._read(OpenReply, answers)
         parties = Parties(
             tuple(member for member in members if replies[member].has_data.value),
             tuple(member for member in members if not replies[member].has_data.value),

@@ -82,10 +82,9 @@ class Member:
 
     def namings(self, members: Collection[int], names: Mapping[int, str]) -> list[frozenset[str]]:
         """Return members as this node remembers them: by name, under which it knows lasting keys, and by number. Both are a server's; itself by neither."""
-        named = [{member: names[member] for member in members}, {member: str(member) for member in members}]
         return [
-            frozenset("itself" if member == self.organization else f"peer {text}" for member, text in one.items())
-            for one in named
+            frozenset("itself" if member == self.organization else f"peer {naming[member]}" for member in members)
+            for naming in (names, {member: str(member) for member in members})
         ]
 
     @cached_property

@@ -140,7 +140,7 @@ class OpenReply(Message):
     """A station's keys of the job, whether it holds the task's database, which of the announced columns, and its limits, which `disclosure_settings` tells.
 
     `alike` are those of the other columns of which it has one that differs only by blanks, capitals or accents. `believed` has the beginnings of the lasting
-    keys' fingerprints by which it knows the others of the job, empty for those of whom it would believe none.
+    keys' fingerprints by which it knows the others of the round, empty for those of whom it would believe none.
     """
 
     card: Public[Card]

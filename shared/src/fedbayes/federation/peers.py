@@ -125,12 +125,16 @@ class KnownPeers:
             Naming the organization whose key has changed, is missing, or was known under another name; nothing is remembered then.
         """
         with self._locked() as peers:
+            for peer in (
+                list(peers.values()) if pinned else ()
+            ):  # whatever else was known of these names or keys is forgotten
+                concerned = peer.name in marks or peer.fingerprint in marks.values()
+                if concerned and marks.get(peer.name) != peer.fingerprint:
+                    del peers[peer.name]
             owners = {peer.fingerprint: peer.name for peer in peers.values()}
             for name, mark in marks.items():
                 if name in peers and peers[name].fingerprint != mark:
-                    if not pinned:
-                        raise changed(name, mark)
-                    del peers[name]
+                    raise changed(name, mark)
                 if mark and owners.get(mark, name) != name:
                     raise PolicyError(f"{name} shows the lasting key of another organization; the job stops")
                 if mark:

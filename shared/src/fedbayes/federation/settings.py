@@ -22,7 +22,7 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
 
     **Reveals** to central and to all members a fresh public key (and the lasting one, where the node keeps it); to central
     whether the station holds the task's database, which of the columns that the task announced (or one written nearly so), limits that
-    `disclosure_settings` tells anyway, and by which keys it knows the others of the job, so that a key that changed stops no job after a debit.
+    `disclosure_settings` tells anyway, and by which keys it knows those that central names as the others: one that changed then stops no job after a debit.
     **Assumes** nothing: nothing is spent here, and no value of the table is looked at.
     """
     policy = station.policy
@@ -52,7 +52,7 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
 
 
 def _believed(station: Station) -> dict[int, str]:
-    """Return by which lasting keys this node knows the others of the job: nobody where it has none itself, or the mock client lists nobody."""
+    """Return by which lasting keys this node knows the others of the round: nobody where it has none itself, or the mock client lists nobody."""
     if station.identity is None or station.run.mock:
         return {}
     others = {*station.participants, station.aggregator} - {station.organization}
@@ -77,7 +77,7 @@ def _check(station: Station, preflight: Preflight) -> None:
     station.check_columns(list(preflight.columns))
     if preflight.everywhere:
         station.check_names(list(preflight.columns))
-    if preflight.linked_by in station.columns:
+    if preflight.linked_by and preflight.linked_by in station.columns:  # a file may have a column without a name
         station.check_linked_by(preflight.linked_by)
     policy.check_budget(epsilon, preflight.delta, preflight.queries)
 

@@ -54,11 +54,7 @@ def execute(
     with as_written(result):
         frame = read_as_fitted(data, _arguments(content).get("dictionary"), domain_of(model), identifiers)
     if id_column is not None and names not in frame.columns:
-        raise UsageProblem(
-            f"--id-column: the table has no column '{id_column[:60]}'{nearest(id_column, list(frame.columns))}; it has: {', '.join(frame.columns)}"[
-                :400
-            ]
-        )
+        raise _no_column(id_column, list(frame.columns))
     with as_written(result):
         predictions = predict_table(model, frame, label, moments)
         column_gaps = _not_understood(model, frame, label)
@@ -76,6 +72,11 @@ def execute(
         return
     write_text(out, text)
     print(f"predictions: {out} ({summary})", file=sys.stderr)
+
+
+def _no_column(name: str, columns: list[str]) -> UsageProblem:
+    hint = f"{nearest(name, columns)}; it has: {', '.join(columns)}"
+    return UsageProblem(f"--id-column: the table has no column '{name[:60]}'{hint}"[:400])
 
 
 def _not_understood(model: Any, frame: pd.DataFrame, label: str | None) -> list[Gap]:
