@@ -28,10 +28,19 @@ TIE = 1e-9
 SECONDS = 60.0
 """Processor time over two cores (`goals.spent`)."""
 SMALL = ("asia", "sachs", "child", "insurance", "water", "alarm", "hailfinder", "hepar2", "win95pts", "andes")
-LARGE = {"pigs": 3, "link": 2, "munin1": 2, "barley": 2, "pathfinder": 2, "diabetes": 1, "mildew": 1}
-NETWORKS = (*((name, 3) for name in SMALL), *LARGE.items())
+LARGE = (
+    ("pigs", 3),
+    ("link", 2),
+    ("munin1", 2),
+    ("barley", 2),
+    ("pathfinder", 2),
+    ("diabetes", 1),
+    ("mildew", 1),
+    ("mildew", 2),
+)
+NETWORKS = (*((name, 3) for name in SMALL), *LARGE)
 """Networks, and the most parents of a node that are tried with each."""
-LONG = ("pigs", "link", "munin1", "pathfinder", "diabetes")
+LONG = ("pigs", "link", "munin1", "pathfinder", "diabetes", "mildew")
 """Minutes each: `FEDBAYES_NETWORKS_ALL=1` has them too."""
 
 
@@ -147,5 +156,5 @@ def test_k2_over_three_stations_is_pooled_k2(name: str, most: int) -> None:
     print("\n" + json.dumps(row))
     assert {tuple(edge) for edge in model["edges"]} == {(given, node) for node in parents for given in parents[node]}
     assert ours == pytest.approx(score, rel=1e-9)
-    assert report["rounds"] <= 2 + 2 * most
+    assert report["rounds"] <= 2 + 2 * most + ((name, most) == ("mildew", 2))  # whose last step is asked in two batches
     assert computing / SECONDS < float(os.environ.get("FEDBAYES_SLOWER", "1"))
