@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import fedbayes
 from fedbayes.bayes.bif import from_bif
@@ -418,7 +419,12 @@ def test_predict_reads_a_frame_by_the_dictionary_of_the_fit(bayes_model):
         c=coded["c"].map({"R": "red", "B": "blue"}), x=coded["x"].astype(float).where(coded["x"] != 999)
     )
     expected = Result(model=bayes_model).predict(plain)
-    pd.testing.assert_frame_equal(Result(model=bayes_model, provenance=provenance).predict(coded), expected)
+    studied = Result(model=bayes_model, provenance=provenance)
+    pd.testing.assert_frame_equal(studied.predict(coded), expected)
+    classifier = studied.to_sklearn()
+    assert [str(one) for one in classifier.predict(coded)] == expected["prediction"].tolist()
+    np.testing.assert_allclose(classifier.predict_proba(coded), expected.iloc[:, 1:])
+    assert set(clone(classifier).fit(coded, classifier.predict(coded)).classes_) <= set(classifier.classes_)
     with pytest.raises(UsageProblem, match=r"column '.': \d+ of 10 cells are"):
         Result(model=bayes_model).predict(coded)
     with pytest.warns(UserWarning, match="column 'c': 1 of 9 cells are unknown"):

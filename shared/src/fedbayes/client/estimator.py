@@ -74,56 +74,25 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
 
-class StudyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier whose model was fitted with a dictionary, on records as the stations write them.
+def of_study(classifier: Any, model: Mapping[str, Any], dictionary: Any) -> Any:
+    """Return a fitted classifier for records as stations write them.
 
     Parameters
     ----------
     classifier : estimator
         Fitted, on columns as the dictionary makes them.
-    dictionary : dict
-        Of the fit: its codes of missing values, recodes and derived columns are applied to every table first.
-    domain : dict
-        Of the model.
-
-    Attributes
-    ----------
-    classifier_ : estimator
-    classes_ : ndarray
+    model : dict
+        The `model` of a result.
+    dictionary : dict or None
+        Of the fit. Where there was one, a pipeline applies its codes of missing values, recodes and derived columns to every table first.
     """
-
-    def __init__(self, classifier: Any, dictionary: Mapping[str, Any], domain: Mapping[str, Any]) -> None:
-        self.classifier = classifier
-        self.dictionary = dictionary
-        self.domain = domain
-
-    def fit(self, X: Any = None, y: Any = None) -> StudyClassifier:
-        """Fit a copy of the classifier on a table and its labels, where it learns of them; return self."""
-        from sklearn.base import clone
-
-        return self._adopt(clone(self.classifier).fit(None if X is None else self._columns(X), y))
-
-    def _adopt(self, classifier: Any) -> StudyClassifier:
-        self.classifier_, self.classes_ = classifier, classifier.classes_
-        return self
-
-    def _columns(self, X: Any) -> Any:
-        return frame_as_fitted(X, self.dictionary, self.domain)
-
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return P(class | row), shape (n, classes)."""
-        return np.asarray(self.classifier_.predict_proba(self._columns(X)), dtype=np.float64)
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of each row, shape (n,)."""
-        return np.asarray(self.classifier_.predict(self._columns(X)))
-
-
-def of_study(classifier: Any, model: Mapping[str, Any], dictionary: Any) -> Any:
-    """Return a fitted classifier for records as stations write them; `dictionary` is that of the fit, None where it had none."""
     if not isinstance(dictionary, Mapping):
         return classifier
-    return StudyClassifier(classifier, dictionary, domain_of(model))._adopt(classifier)
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    options = {"content": dictionary, "domain": domain_of(model)}
+    return make_pipeline(FunctionTransformer(frame_as_fitted, kw_args=options), classifier)
 
 
 def fitted(model: Mapping[str, Any], label: str | None) -> Any:
