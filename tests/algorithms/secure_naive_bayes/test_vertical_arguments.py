@@ -86,13 +86,13 @@ def test_more_ciphertexts_than_a_round_has_time_for_are_refused():
         keying.check_work("records", 10_000, 20_000, 4096)
 
 
-@pytest.mark.parametrize("value", [False, 0, 0.0, None])
-def test_only_arguments_that_were_given_are_refused(value):
-    if value is False:
-        with pytest.raises(ArgumentError, match="delta has no meaning here: exact"):
-            arguments.refuse_given("exact", delta=(value, 0.0))
-    else:
-        assert arguments.refuse_given("exact", delta=(value, 0.0)) is None
+def test_only_arguments_that_were_given_are_refused():
+    asked = {"model": {}, "split": "vertical", "id_column": "person"}
+    for name, value in (("delta", 0), ("noise", "none"), ("noise", None), ("max_rows_per_identifier", 1)):
+        assert arguments.Evaluate.read("evaluate", {**asked, name: value}).split == "vertical"
+    for name, value in (("epsilon", 1.0), ("delta", 1e-6), ("unit", "identifier"), ("max_rows_per_identifier", 2)):
+        with pytest.raises(ArgumentError, match=f"{name} has no meaning here: scores of vertically split records"):
+            arguments.Evaluate.read("evaluate", {**asked, name: value})
 
 
 def test_margins_of_other_rows_are_noticed():

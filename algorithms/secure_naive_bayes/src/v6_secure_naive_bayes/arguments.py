@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation.declare import TARGET, Arguments, argument, when
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import ROW, Binned, Members, PlacedScores, Scoring, Target, Unit, check_unit
@@ -31,6 +30,8 @@ from .records import check_list
 LEAST_DELTA = 1e-100  # below it the diluted law's quantile is no float
 DILUTED = ("diluted_geometric", "published")
 SPLITS = ("horizontal", "vertical")
+OF_NOISY_SCORES = ("epsilon", "delta", "noise", "neighbors", "honest_fraction", "unit", "max_rows_per_identifier")
+"""Arguments of `evaluate` without a meaning where scores are exact."""
 WHOLE = "vertically split tables have their whole noise each, and none is encrypted"
 
 EVIDENCE = (("statements against debits, and what the noise really hides", "tests/privacy/test_secure_naive_bayes.py"),)
@@ -224,16 +225,12 @@ class Evaluate(Scoring, PlacedScores, Split):
         super().check_together()
         if self.split == "vertical":
             _ = self.identifier
-            refuse_given(
-                "scores of vertically split records are exact",
-                epsilon=(self.epsilon, None),
-                delta=(self.delta, 0.0),
-                noise=(self.noise, "none"),
-                neighbors=(self.neighbors, "add_remove"),
-                honest_fraction=(self.honest_fraction, HONEST_FRACTION),
-                unit=(self.unit, "row"),
-                max_rows_per_identifier=(self.max_rows_per_identifier, 1),
-            )
+            defaults = {one.name: one.default for one in self.declared()}
+            given = [name for name in OF_NOISY_SCORES if getattr(self, name) not in (None, "none", defaults[name])]
+            if given:
+                raise ArgumentError(
+                    f"{given[0]} has no meaning here: scores of vertically split records are exact; leave it out"
+                )
 
 
 class Change(Keys):
@@ -243,23 +240,3 @@ class Change(Keys):
 
     membership: dict[str, Any] = argument(MEMBERSHIP, "Of an earlier result.", rank=TARGET)
     organization: int | str = argument(ORGANIZATION, "Who joins or leaves.", rank=TARGET)
-
-
-def refuse_given(reason: str, **values: Any) -> None:
-    """Refuse arguments that would be ignored: those of which the value is neither None nor the default.
-
-    Parameters
-    ----------
-    reason : str
-        Why they have no meaning here.
-    **values : pair of object
-        Argument -> its value and its default.
-
-    Raises
-    ------
-    ArgumentError
-        Naming the first one.
-    """
-    for name, (value, default) in values.items():
-        if value is not None and (isinstance(value, bool) or value != default):
-            raise ArgumentError(f"{name} has no meaning here: {reason}; leave it out")
