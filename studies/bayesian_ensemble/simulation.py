@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.frames import with_columns
 from fedbayes.bayes.variable import Variable
@@ -23,7 +22,6 @@ from v6_bayesian_ensemble.model import Learning, learn_parts
 from v6_bayesian_ensemble.testing import balanced
 from v6_bayesian_ensemble.votes import by_score, scaled
 
-Array = npt.NDArray[np.float64]
 Parts = Sequence[Sequence[str]]
 
 

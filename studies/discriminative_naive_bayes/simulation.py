@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fedbayes.typing import Floats, Integers, Words
 from v6_discriminative_naive_bayes import arguments as asked
 from v6_discriminative_naive_bayes.learning import Fit
 from v6_discriminative_naive_bayes.likelihood import Evidence
 from v6_discriminative_naive_bayes.messages import Shape, StepRequest
-from v6_discriminative_naive_bayes.model import Codes, Floats, count
+from v6_discriminative_naive_bayes.model import Codes, count
 from v6_discriminative_naive_bayes.partial import exact, move, prepare
 from v6_discriminative_naive_bayes.training import Training
 
-Rows = tuple[Codes, NDArray[np.int64]]
+Rows = tuple[Codes, Integers]
 
 
 class Clients:
@@ -59,7 +59,7 @@ class Clients:
         *,
         field: str,
         last: bool = False,
-    ) -> NDArray[np.uint64]:
+    ) -> Words:
         """Return the plain sum of the clients' vectors.
 
         Raises
@@ -80,7 +80,7 @@ class Clients:
             self._prepared = [prepare(request, codes, labels) for codes, labels in self.rows]
         return self._prepared
 
-    def _step(self, request: StepRequest) -> NDArray[np.uint64]:
+    def _step(self, request: StepRequest) -> Words:
         self.asked.append(np.array(request.weights[0]))
         total = np.zeros(1 + len(request.weights) * (1 + self.layout.parameters), dtype=np.int64)
         for (_, labels), evidence in zip(self.rows, self.evidence(request), strict=True):

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.counting import class_counts, feature_table, table_feature
 from fedbayes.bayes.features import Feature, Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation.horizontal import CountNoise
+from fedbayes.typing import Array
 from v6_dp_naive_bayes.model import TINY, Plan, finalise, summarise
 
-Encoded = Mapping[str, NDArray[Any]]
+Encoded = Mapping[str, Array]
 
 
 def vanilla(plan: Plan, encoded: Encoded) -> NaiveBayes:

@@ -16,15 +16,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import SMALLEST_COUNT
 from fedbayes.bayes.smoothing import NOISE_SHARE, believed_missing
 from fedbayes.dp import shares
+from fedbayes.typing import Array, Floats, Integers
 from v6_secure_naive_bayes import model
 from v6_secure_naive_bayes.messages import Noise
 
-Floats = npt.NDArray[np.float64]
 Logs = tuple[Floats, list[Floats]]
 FOLDS = 10
 
@@ -34,10 +33,10 @@ class Sampler(Protocol):
 
     generator: Any
 
-    def discrete_laplace(self, scale: float, shape: Any) -> npt.NDArray[np.int64]:
+    def discrete_laplace(self, scale: float, shape: Any) -> Integers:
         """Return two-sided geometric variables."""
 
-    def polya_difference(self, scale: float, shares: Any, shape: Any) -> npt.NDArray[np.int64]:
+    def polya_difference(self, scale: float, shares: Any, shape: Any) -> Integers:
         """Return differences of negative binomial variables."""
 
 
@@ -57,20 +56,13 @@ class Runs:
         Counts of the rows that each group trains on, for every feature; the last column is that of missing values.
     """
 
-    codes: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.int64]
-    group: npt.NDArray[np.int64]
-    tables: list[npt.NDArray[np.int64]]
+    codes: Integers
+    labels: Integers
+    group: Integers
+    tables: list[Integers]
 
 
-def draw_runs(
-    codes: npt.NDArray[Any],
-    labels: npt.NDArray[Any],
-    widths: Sequence[int],
-    rows: int,
-    runs: int,
-    sampler: Sampler,
-) -> Runs:
+def draw_runs(codes: Array, labels: Array, widths: Sequence[int], rows: int, runs: int, sampler: Sampler) -> Runs:
     """Return `runs` 10-fold cross-validations of `rows` rows each, chosen at random without replacement.
 
     Parameters
@@ -98,14 +90,14 @@ def draw_runs(
     return Runs(chosen_codes, chosen_labels, group, tables)
 
 
-def corrected(tables: list[npt.NDArray[Any]], noise: Noise, sampler: Sampler) -> Logs:
+def corrected(tables: list[Array], noise: Noise, sampler: Sampler) -> Logs:
     """Return log P(class) and log P(value | class) of every group by the mechanism of `fit` with Polya shares, all parties honest."""
     scale = model.scale(noise, len(tables)) if noise.kind != "none" else 0.0
     noisy = [table + sampler.discrete_laplace(scale, table.shape) if scale else table for table in tables]
     return smoothed(noisy, model.deviation(noise, [1], len(tables), 1))
 
 
-def smoothed(tables: list[npt.NDArray[Any]], deviation: float) -> Logs:
+def smoothed(tables: list[Array], deviation: float) -> Logs:
     """Return the logarithms of the library's model of (noisy) tables, for many groups at once.
 
     Parameters
@@ -124,7 +116,7 @@ def smoothed(tables: list[npt.NDArray[Any]], deviation: float) -> Logs:
     return np.log(totals / totals.sum(axis=1, keepdims=True)), logs
 
 
-def _probabilities(table: npt.NDArray[Any], totals: Floats, deviation: float) -> Floats:
+def _probabilities(table: Array, totals: Floats, deviation: float) -> Floats:
     """Return `fedbayes.bayes.smoothing.table_probabilities` of every group."""
     counts, missing = table[:, :, :-1].astype(np.float64), table[:, :, -1].astype(np.float64)
     cells = np.maximum(counts, 0.0)
@@ -144,7 +136,7 @@ def _projected(counts: Floats, totals: Floats) -> Floats:
     return np.asarray(np.maximum(counts - np.take_along_axis(excess, np.maximum(kept, 1) - 1, axis=2), 0.0))
 
 
-def published(tables: list[npt.NDArray[Any]], noise: Noise, parties: int, printed: bool, sampler: Sampler) -> Logs:
+def published(tables: list[Array], noise: Noise, parties: int, printed: bool, sampler: Sampler) -> Logs:
     """Return the same as the paper does it: class counts of their own, the whole epsilon for each family, counts of at least 1.
 
     Parameters
@@ -162,7 +154,7 @@ def published(tables: list[npt.NDArray[Any]], noise: Noise, parties: int, printe
     """
     scale = model.scale(noise, len(tables))
 
-    def noisy(counts: npt.NDArray[Any]) -> Floats:
+    def noisy(counts: Array) -> Floats:
         if not printed:
             return np.maximum(counts + sampler.discrete_laplace(scale, counts.shape), 1.0)
         beta = shares.dilution(parties, noise.honest_fraction, noise.delta)

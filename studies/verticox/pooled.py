@@ -11,34 +11,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from fedbayes.typing import Floats
 from v6_verticox.cox.consensus import Consensus, coefficients_step, target
 from v6_verticox.cox.likelihood import RiskSets
-
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass
 class Views:
     """What the published aggregator receives (`predictors`), and the coefficients that it may come to know."""
 
-    predictors: list[list[Vector]] = field(default_factory=list)
-    coefficients: list[list[Vector]] = field(default_factory=list)
+    predictors: list[list[Floats]] = field(default_factory=list)
+    coefficients: list[list[Floats]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class AdmmFit:
     """Coefficients of every party, and the norms of the primal and dual residuals at the end."""
 
-    coefficients: list[Vector]
+    coefficients: list[Floats]
     primal: float
     dual: float
     iterations: int
 
 
 def fit(
-    blocks: Sequence[Vector],
+    blocks: Sequence[Floats],
     risk: RiskSets,
     rho: float = 0.25,
     iterations: int = 500,

@@ -12,7 +12,9 @@ import os
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from .typing import Booleans, Floats, Integers, Words
 
 __all__ = [
     "ResearchSampler",
@@ -41,13 +43,13 @@ def secret_bytes(count: int) -> bytes:
     return os.urandom(count)
 
 
-def uniform_bits(shape: int | tuple[int, ...]) -> NDArray[np.uint64]:
+def uniform_bits(shape: int | tuple[int, ...]) -> Words:
     """Return independent uniform 64-bit words of the given shape, from the operating system."""
     size = shape if isinstance(shape, int) else math.prod(shape)
     return np.frombuffer(bytearray(os.urandom(8 * size)), dtype=np.uint64).reshape(shape)
 
 
-def uniform_integers(bound: ArrayLike, shape: int | tuple[int, ...] | None = None) -> NDArray[np.uint64]:
+def uniform_integers(bound: ArrayLike, shape: int | tuple[int, ...] | None = None) -> Words:
     """Return exactly uniform integers in [0, bound).
 
     Parameters
@@ -79,14 +81,14 @@ def uniform_integers(bound: ArrayLike, shape: int | tuple[int, ...] | None = Non
     return np.asarray(words % limits, dtype=np.uint64)
 
 
-def bernoulli_dyadic(numerator: ArrayLike, bits: int) -> NDArray[np.bool_]:
+def bernoulli_dyadic(numerator: ArrayLike, bits: int) -> Booleans:
     """Return exact coin flips, each true with probability numerator / 2^bits (bits at most 63)."""
     levels = np.asarray(numerator, dtype=np.uint64)
     words = uniform_bits(levels.shape) >> np.uint64(64 - bits)
     return np.asarray(words < levels, dtype=np.bool_)
 
 
-def bernoulli_exp(numerator: ArrayLike, denominator: int) -> NDArray[np.bool_]:
+def bernoulli_exp(numerator: ArrayLike, denominator: int) -> Booleans:
     """Return exact coin flips, each true with probability exp(-numerator / denominator), without floating point.
 
     Parameters
@@ -116,7 +118,7 @@ def bernoulli_exp(numerator: ArrayLike, denominator: int) -> NDArray[np.bool_]:
     return alive.reshape(np.shape(numerator))
 
 
-def bernoulli_normal(numerator: ArrayLike, denominator: int) -> NDArray[np.bool_]:
+def bernoulli_normal(numerator: ArrayLike, denominator: int) -> Booleans:
     """Return exact coin flips, each true with probability exp(-(numerator / denominator)^2 / 2), without floating point.
 
     Parameters
@@ -138,7 +140,7 @@ def bernoulli_normal(numerator: ArrayLike, denominator: int) -> NDArray[np.bool_
     index = np.nonzero(alive)[0]
     fractions = rests[index]
 
-    def square(running: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def square(running: Integers) -> Booleans:
         heads = uniform_integers(denominator, running.size) < fractions[running]
         second = np.nonzero(heads)[0]
         heads[second] = uniform_integers(denominator, second.size) < fractions[running[second]]
@@ -148,9 +150,7 @@ def bernoulli_normal(numerator: ArrayLike, denominator: int) -> NDArray[np.bool_
     return alive
 
 
-def odd_failures(
-    count: int, flip: Callable[[NDArray[np.int64]], NDArray[np.bool_]], factor: int = 1
-) -> NDArray[np.bool_]:
+def odd_failures(count: int, flip: Callable[[Integers], Booleans], factor: int = 1) -> Booleans:
     """Return flips of probability exp(-x / factor) for x in [0, 1], given coins of probability x.
 
     True where the first failure of coins of probability x / (factor k), k = 1, 2, ..., has an odd k.
@@ -178,13 +178,13 @@ def odd_failures(
     return np.asarray(first_failure % 2 == 1, dtype=np.bool_)
 
 
-def uniform_floats(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+def uniform_floats(shape: int | tuple[int, ...]) -> Floats:
     """Return uniforms on the open interval (0, 1): odd multiples of 2^-53, so never 0 and never 1."""
     odd = 2.0 * (uniform_bits(shape) >> np.uint64(12)) + 1.0
     return np.asarray(odd * _SMALLEST_UNIFORM, dtype=np.float64)
 
 
-def floating_uniforms(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+def floating_uniforms(shape: int | tuple[int, ...]) -> Floats:
     """Return uniforms on (0, 1) with 53 significant bits at every magnitude: near 0 as finely spaced as floats are."""
     heads = np.atleast_1d(uniform_bits(shape) >> np.uint64(11))
     zeros = np.zeros(heads.shape, dtype=np.int64)
@@ -198,7 +198,7 @@ def floating_uniforms(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
     return np.asarray(np.ldexp(mantissas, exponents).reshape(shape), dtype=np.float64)
 
 
-def standard_cauchy(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+def standard_cauchy(shape: int | tuple[int, ...]) -> Floats:
     """Return standard Cauchy variables (density 1 / (pi (1 + z^2))) by inversion, from the operating system's entropy.
 
     ``|z|`` is below 1 as often as above, and 1 / z has the law of z: so z is tan(pi/4 v) or its inverse, and has 53 significant bits near 0 and far out.
@@ -209,13 +209,13 @@ def standard_cauchy(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
     return np.where(coins & np.uint64(2) == 0, sizes, -sizes)
 
 
-def standard_normal(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+def standard_normal(shape: int | tuple[int, ...]) -> Floats:
     """Return standard normal variables (Box and Muller's method), from the operating system's entropy."""
     radius = np.sqrt(-2.0 * np.log(uniform_floats(shape)))
     return np.asarray(radius * np.cos(2.0 * np.pi * uniform_floats(shape)), dtype=np.float64)
 
 
-def student_t(degrees_of_freedom: float, shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+def student_t(degrees_of_freedom: float, shape: int | tuple[int, ...]) -> Floats:
     """Return Student-t variables by Bailey's polar formula, from the operating system's entropy.
 
     References
@@ -227,9 +227,7 @@ def student_t(degrees_of_freedom: float, shape: int | tuple[int, ...]) -> NDArra
     return np.asarray(radius * np.cos(2.0 * np.pi * uniform_floats(shape)), dtype=np.float64)
 
 
-def fill(
-    shape: int | tuple[int, ...], propose: Callable[[int], tuple[NDArray[np.int64], NDArray[np.bool_]]]
-) -> NDArray[np.int64]:
+def fill(shape: int | tuple[int, ...], propose: Callable[[int], tuple[Integers, Booleans]]) -> Integers:
     """Return an array filled by rejection: ``propose(count)`` gives candidates and which of them are accepted."""
     result = np.empty(shape, dtype=np.int64)
     flat, done = result.reshape(-1), 0
@@ -253,14 +251,14 @@ class ResearchSampler:
     def __init__(self, seed: int) -> None:
         self.generator = np.random.default_rng(seed)
 
-    def discrete_laplace(self, scale: float, shape: int | tuple[int, ...]) -> NDArray[np.int64]:
+    def discrete_laplace(self, scale: float, shape: int | tuple[int, ...]) -> Integers:
         """Return two-sided geometric variables of parameter exp(-1 / scale)."""
         success = -np.expm1(-1.0 / scale)
         return np.asarray(
             self.generator.geometric(success, shape) - self.generator.geometric(success, shape), dtype=np.int64
         )
 
-    def polya_difference(self, scale: float, shares: float, shape: int | tuple[int, ...]) -> NDArray[np.int64]:
+    def polya_difference(self, scale: float, shares: float, shape: int | tuple[int, ...]) -> Integers:
         """Return the difference of two negative binomial variables of shape parameter `shares` and the given scale."""
         success = -np.expm1(-1.0 / scale)
         draw = self.generator.negative_binomial

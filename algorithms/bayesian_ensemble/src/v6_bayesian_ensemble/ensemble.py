@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork
@@ -17,11 +16,11 @@ from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical.declared import SPLITS
 from fedbayes.federation.vertical.factor_info import factor_name
+from fedbayes.typing import Booleans, Floats
 
 from . import votes
 from .model import codes_of, restricted
 
-Array = npt.NDArray[np.float64]
 MOST_MEMBERS = 1000  # more than any collaboration has organizations
 
 
@@ -106,7 +105,7 @@ class Member:
         name, rows, secret_id = str(entry["name"]), int(entry["rows"]), str(entry.get("secret_id", ""))
         return cls(name, stations, network, cuts, classes, weight, rows, secret_id, entry)
 
-    def posterior(self, label: str, classes: Sequence[str], columns: Mapping[str, Any], rows: int) -> Array:
+    def posterior(self, label: str, classes: Sequence[str], columns: Mapping[str, Any], rows: int) -> Floats:
         """Return P(class | record) of records given by column, shape (rows, classes of the ensemble)."""
         if self.network is None:
             raise ArgumentError("a member stayed at its station; it cannot vote here")
@@ -116,7 +115,7 @@ class Member:
             own = restricted(own, [label, *columns])
         return self.placed(posteriors(own, codes_of(own, self.cuts, columns, rows), label), label, classes)
 
-    def placed(self, posterior: Array, label: str, classes: Sequence[str]) -> Array:
+    def placed(self, posterior: Floats, label: str, classes: Sequence[str]) -> Floats:
         """Return probabilities of the network's classes, (rows, its classes), at the places of the ensemble's."""
         placed = np.zeros((len(posterior), len(classes)))
         states = self.network.states[label] if self.network is not None else ()
@@ -132,7 +131,7 @@ class Member:
         except ValueError:
             return None
 
-    def has_value(self, label: str, columns: Mapping[str, Any], rows: int) -> npt.NDArray[np.bool_]:
+    def has_value(self, label: str, columns: Mapping[str, Any], rows: int) -> Booleans:
         """Return of which records there is a value that the network knows; of a group one that tells of the label, (rows,)."""
         if self.network is None:
             raise ArgumentError("a member stayed at its station; it cannot vote here")
@@ -143,7 +142,7 @@ class Member:
         codes = codes_of(self.network, self.cuts, {name: columns[name] for name in told if name in columns}, rows)
         return np.asarray((codes >= 0).any(axis=1))
 
-    def known(self, classes: Sequence[str]) -> npt.NDArray[np.bool_]:
+    def known(self, classes: Sequence[str]) -> Booleans:
         """Return which of the ensemble's classes the member has seen."""
         return np.array([name in self.classes for name in classes], dtype=np.bool_)
 
@@ -259,11 +258,11 @@ class Ensemble:
         ]
         return {**self.to_json(), "members": shown}
 
-    def ballot(self, member: Member, posterior: Array) -> tuple[Array, Array]:
+    def ballot(self, member: Member, posterior: Floats) -> tuple[Floats, Floats]:
         """Return a member's vote, see `votes.ballot`; `posterior`: (rows, classes)."""
         return votes.ballot(posterior, member.known(self.classes), self.vote, member.weight, self.dynamic, self.bound)
 
-    def predict_log_proba(self, columns: Mapping[str, Any], rows: int) -> Array:
+    def predict_log_proba(self, columns: Mapping[str, Any], rows: int) -> Floats:
         """Return log P(class | record) of records given by column, shape (rows, classes), when all members are here.
 
         This is what the secure sum computes, in one place.
@@ -271,17 +270,17 @@ class Ensemble:
         present = [self.present(member, columns, rows) for member in self.members]
         return self.elect([self.posterior(member, columns, rows) for member in self.members], present)
 
-    def present(self, member: Member, columns: Mapping[str, Any], rows: int) -> npt.NDArray[np.bool_]:
+    def present(self, member: Member, columns: Mapping[str, Any], rows: int) -> Booleans:
         """Return the records on which a member votes, (rows,): a group on those of which it has a value, and so does a hybrid party, which lacks others."""
         if self.split != "hybrid" and len(member.stations) == 1:
             return np.ones(rows, dtype=np.bool_)
         return member.has_value(self.label, columns, rows)
 
-    def posterior(self, member: Member, columns: Mapping[str, Any], rows: int) -> Array:
+    def posterior(self, member: Member, columns: Mapping[str, Any], rows: int) -> Floats:
         """Return a member's P(class | record) of records given by column, shape (rows, classes)."""
         return member.posterior(self.label, self.classes, columns, rows)
 
-    def elect(self, posteriors: Sequence[Array], present: Sequence[npt.NDArray[np.bool_]] | None = None) -> Array:
+    def elect(self, posteriors: Sequence[Floats], present: Sequence[Booleans] | None = None) -> Floats:
         """Return log P(class | record), (rows, classes), from each member's; `present`: the records that each has (default: all)."""
         added, behind = np.zeros(posteriors[0].shape), np.zeros(posteriors[0].shape)
         for number, (member, posterior) in enumerate(zip(self.members, posteriors, strict=True)):

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.schema import Schema
 from fedbayes.bayes.small_counts import grouped
@@ -15,6 +14,7 @@ from fedbayes.federation.announced import check_shown
 from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.horizontal import schema_errors
+from fedbayes.typing import Integers, Words
 
 from . import store, tallies, votes
 from .ensemble import Ensemble
@@ -39,7 +39,7 @@ def states_of(model: Ensemble) -> dict[str, Any]:
     return domain
 
 
-def right_and_seen(model: Ensemble, organization: int, frame: Any, fewest: int = 1) -> npt.NDArray[np.int64]:
+def right_and_seen(model: Ensemble, organization: int, frame: Any, fewest: int = 1) -> Integers:
     """Return how often the members of others are right on this table, and on how many rows: (members, 2, classes).
 
     A class that a member predicts for fewer rows than `fewest` counts as the one that it predicts most, so that no member singles out these.
@@ -93,7 +93,7 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
     return _counted(station, tallies.summed(truth, np.log(np.maximum(together, np.exp(LEAST_LOG)))).view(np.uint64))
 
 
-def _counted(station: Station, vector: npt.NDArray[np.uint64], queries: int = 1) -> TalliesReply:
+def _counted(station: Station, vector: Words, queries: int = 1) -> TalliesReply:
     masked = station.mask(station.exact(vector, "evaluation", queries=queries))
     return TalliesReply(masked, station.public(station.policy.minimum_count))
 

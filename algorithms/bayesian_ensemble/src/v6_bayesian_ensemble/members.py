@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from fedbayes.bayes.tables import PooledTables
 from fedbayes.bayes.variable import Variable
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.typing import Integers
 
 from .ensemble import Member
 from .model import Learning, Part, learn_parts
 
-Codes = dict[str, npt.NDArray[np.int64]]
+Codes = dict[str, Integers]
 
 
 def oracle_of(variables: Mapping[str, Variable], codes: Codes) -> PooledTables:

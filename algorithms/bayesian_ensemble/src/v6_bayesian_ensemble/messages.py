@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
-import numpy as np
-
 from fedbayes.federation import Message
 from fedbayes.federation.gate import Exact, Masked, Public, Sealed
 from fedbayes.federation.vertical.messages import Delivery, Setup
 from fedbayes.federation.vertical.record_shares import WeightedFactors
+from fedbayes.typing import Array
 
 
 class ColumnsRequest(Message):
@@ -126,12 +125,12 @@ class PredictedRequest(Message):
 class TalliesReply(Message):
     """Sums over records as whole numbers of the ring, masked where more than one station tallies; this node's smallest count."""
 
-    vector: Masked | Exact[np.ndarray[Any, Any]]
+    vector: Masked | Exact[Array]
     minimum_count: Public[int]
 
 
 class PredictionsReply(Message):
     """Class probabilities of the station's rows, float64 (rows, classes), and their identifiers."""
 
-    probabilities: Exact[np.ndarray[Any, Any]]
+    probabilities: Exact[Array]
     identifiers: Exact[list[str]]

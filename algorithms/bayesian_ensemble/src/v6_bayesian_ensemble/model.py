@@ -16,18 +16,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes import scores
 from fedbayes.bayes.graph import Edges
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.structure import SearchSpace, Structure, k2, mutual_information, with_counts
-from fedbayes.bayes.tables import Counts, TableCache, TableOracle
+from fedbayes.bayes.tables import TableCache, TableOracle
 from fedbayes.bayes.variable import MISSING_STATE, Variable
+from fedbayes.typing import Counts, Integers
 
 MARK = "\x1f"
 MOST_CELLS_AT_ONCE = 10_000  # of a family of two columns, to be counted with the first pairs
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Part:
 
     network: BayesianNetwork
     counts: dict[str, Counts]
-    classes: npt.NDArray[np.int64]
+    classes: Integers
     batches: int = 0
 
     @property
@@ -252,7 +251,7 @@ def restricted(network: BayesianNetwork, columns: Sequence[str]) -> BayesianNetw
 
 def codes_of(
     network: BayesianNetwork, cuts: Mapping[str, Sequence[float] | None], columns: Mapping[str, Any], rows: int
-) -> npt.NDArray[np.int64]:
+) -> Integers:
     """Return the codes (rows, nodes) of records; what a node does not know, and a column that is absent, is missing."""
     codes = np.full((rows, len(network.nodes)), -1, dtype=np.int64)
     for position, node in enumerate(network.nodes):
@@ -261,7 +260,7 @@ def codes_of(
     return codes
 
 
-def column_codes(values: Any, states: Sequence[str], cuts: Sequence[float] | None) -> npt.NDArray[np.int64]:
+def column_codes(values: Any, states: Sequence[str], cuts: Sequence[float] | None) -> Integers:
     """Return the state of each value, (rows,); a missing or unknown one is "?" where that is a state, else -1."""
     import pandas
 
@@ -280,5 +279,5 @@ def column_codes(values: Any, states: Sequence[str], cuts: Sequence[float] | Non
         meant = [same.get(canonical_text(value) or "") for value in distinct]
         known = [gap if state is None else states.index(state) for state in meant]
         codes = np.array([*known, gap], dtype=np.int64)[positions]
-    filled: npt.NDArray[np.int64] = np.where(codes < 0, gap, codes).astype(np.int64)
+    filled: Integers = np.where(codes < 0, gap, codes).astype(np.int64)
     return filled

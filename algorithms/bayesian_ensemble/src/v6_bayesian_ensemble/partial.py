@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.record_scores import log_scores
 from fedbayes.federation import Station, partial
@@ -21,6 +20,7 @@ from fedbayes.federation.vertical.owner import own_states
 from fedbayes.federation.vertical.record_shares import score_share, scored_once, summed
 from fedbayes.federation.vertical.replication import Replica, workspace_of
 from fedbayes.federation.vertical.workspace import DTYPES, Workspace
+from fedbayes.typing import Array, Floats, Integers, Words
 
 from . import store, tallies, votes
 from .claimed import check_groups, check_opened, check_votes
@@ -42,8 +42,7 @@ from .messages import (
 from .model import Learning, column_codes
 
 ABSENT = 1e-3  # scores of a record without any value differ from what they must be by rounding only
-Array = npt.NDArray[np.float64]
-Ring = npt.NDArray[np.uint64]
+Ring = Words
 
 
 @partial
@@ -97,9 +96,9 @@ class Rows:
         self.order = workspace.common_order(total)
         self._size = rows if setup.union else None
 
-    def in_job_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def in_job_order(self, values: Array) -> Array:
         """Return values (own rows, ...) as (rows of the job, ...); zero where this station lacks the record."""
-        placed: npt.NDArray[Any] = place_rows(values, self.order, self._size)
+        placed: Array = place_rows(values, self.order, self._size)
         return placed
 
 
@@ -189,7 +188,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
 
 def _vote(
     station: Station, workspace: Workspace, request: VotesRequest, model: Ensemble, number: int
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     member = store.recalled(station, model.members[number])
     if len(member.stations) == 1:
         frame = records(station, model, member.columns)
@@ -201,7 +200,7 @@ def _vote(
 
 def _group_vote(
     station: Station, request: VotesRequest, model: Ensemble, member: Member, number: int
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """Return a group's vote from everyone's shares of its scores; it abstains where it has no value of a record."""
     classifier, rows = member.classifier(model.label), request.delivery.rows
     if classifier is None:
@@ -250,7 +249,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
     )
 
 
-def _tallied(station: Station, request: TallyRequest) -> npt.NDArray[np.int64]:
+def _tallied(station: Station, request: TallyRequest) -> Integers:
     station.require_predictions()
     workspace = workspace_of(station, request.setup)
     total = summed(station, request.setup, station.kept("votes")["masked"], request.sealed, "votes")

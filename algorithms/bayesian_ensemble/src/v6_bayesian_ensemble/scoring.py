@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.record_scores import Classifier
 from fedbayes.bayes.small_counts import shown
@@ -21,6 +20,7 @@ from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import MATCHED, SecureTables, open_parties, setup_of
 from fedbayes.federation.vertical.engine import Engine
+from fedbayes.typing import Floats
 
 from . import tallies, votes
 from .ensemble import Ensemble
@@ -37,8 +37,6 @@ from .messages import (
     VotesReply,
     VotesRequest,
 )
-
-Array = npt.NDArray[np.float64]
 
 
 class Election:
@@ -168,7 +166,7 @@ class Election:
         members = {group.number: self.model.members[group.number] for group in asked}
         return {number: dict(one.given or {}) for number, one in members.items() if at in one.stations}
 
-    def predictions(self, identify: int | None) -> tuple[list[str], Array]:
+    def predictions(self, identify: int | None) -> tuple[list[str], Floats]:
         """Return identifiers (empty without `identify`) and class probabilities (rows, classes)."""
         replies = self._ask([], identify)
         logs = combined(self.model, [reply.masked for reply in replies.values()], self.rows)
@@ -196,7 +194,7 @@ class Election:
         return scored(list(counted.values()), len(self.model.classes))
 
 
-def combined(model: Ensemble, masked: Sequence[Any], rows: int) -> Array:
+def combined(model: Ensemble, masked: Sequence[Any], rows: int) -> Floats:
     """Return log probabilities (rows, classes) from everybody's masked votes."""
     total = summed(masked)
     try:
@@ -231,7 +229,7 @@ def local_scores(federation: Federation, model: Ensemble, organizations: list[in
 
 def local_predictions(
     federation: Federation, model: Ensemble, id_column: str | None, organizations: list[int | str] | None
-) -> tuple[list[str], list[str], Array]:
+) -> tuple[list[str], list[str], Floats]:
     """Return station, identifier and class probabilities of every station's own rows: two rounds."""
     columns = tuple(columns_of(model))
     preflight = Preflight(columns, id_column or "", functions=("partial_predict",), queries=1, single_records=True)
@@ -249,7 +247,7 @@ def local_predictions(
 
 def outside_predictions(
     federation: Federation, model: Ensemble, records: Mapping[str, Any], organizations: list[int | str] | None
-) -> Array:
+) -> Floats:
     """Return class probabilities of records that the researcher gives; stations vote where members are secret."""
     rows = len(next(iter(records.values())))
     if not model.secret:

@@ -11,17 +11,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes import metrics
 from fedbayes.bayes.tallies import SCORE_BINS, Tallies, coarse_auc, score_bins, scores_of, tally
+from fedbayes.typing import Floats, Integers
 
 LOSS_UNITS = 2.0**28  # a sum of losses travels as a whole number of 2^-28 nats: the mean is right to nine decimals
-Array = npt.NDArray[np.float64]
 NEGATIVE, POSITIVE, UNLABELLED = range(3)  # rows of a curve
 
 
-def summed(truth: npt.NDArray[np.int64], logs: Array) -> npt.NDArray[np.int64]:
+def summed(truth: Integers, logs: Floats) -> Integers:
     """Return the sums over records, int64, flat: two disjoint tables' vectors add up to that of both.
 
     Parameters
@@ -47,7 +46,7 @@ def width(classes: int) -> int:
     return Tallies.size(classes) + classes * 3 * SCORE_BINS + 1
 
 
-def scores(vector: npt.NDArray[np.int64], classes: int, minimum: float = 0.0) -> dict[str, Any]:
+def scores(vector: Integers, classes: int, minimum: float = 0.0) -> dict[str, Any]:
     """Return accuracy, auc, log_loss, calibration, n (labelled records), auc_published, unlabelled, confusion and what to warn of.
 
     Raises

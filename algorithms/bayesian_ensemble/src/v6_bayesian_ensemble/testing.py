@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.network import BayesianNetwork
@@ -16,14 +15,13 @@ from fedbayes.federation.vertical import SecureTables
 from fedbayes.federation.vertical.engine import SMALL_RING_ROWS
 from fedbayes.federation.vertical.opening import fold_domain
 from fedbayes.mpc.ring import lift
+from fedbayes.typing import Floats, Integers
 
 from .arguments import Fit
 from .ensemble import Ensemble, Member, prediction_name
 from .messages import LocalRequest, PredictedRequest, TalliesReply
 from .model import Part
 from .votes import above_chance, by_score
-
-Array = npt.NDArray[np.float64]
 
 
 def by_other_rows(federation: Federation, model: Ensemble, stations: Sequence[int]) -> Ensemble:
@@ -81,7 +79,7 @@ def _positions(model: Ensemble, tables: SecureTables, label: str) -> list[int]:
     return [states.index(name) for name in model.classes]
 
 
-def without(part: Part, counts: dict[str, npt.NDArray[np.int64]], held: int, pseudocount: float) -> BayesianNetwork:
+def without(part: Part, counts: dict[str, Integers], held: int, pseudocount: float) -> BayesianNetwork:
     """Return the part's network with tables from all folds but one; the fold is the last axis of the counts."""
     network = part.network
     left = {}
@@ -106,7 +104,7 @@ def _open(tables: SecureTables, model: Ensemble, tested: Sequence[Member]) -> No
     engine.extend_by("partial_predicted", requests)
 
 
-def balanced(right: Array, seen: Array) -> list[float]:
+def balanced(right: Floats, seen: Floats) -> list[float]:
     """Return each member's balanced accuracy from how often it was right, by class: shape (members, classes) each."""
     recall = np.divide(right, seen, out=np.zeros_like(right), where=seen > 0)
     scores: list[float] = (recall.sum(axis=1) / np.maximum((seen > 0).sum(axis=1), 1)).tolist()

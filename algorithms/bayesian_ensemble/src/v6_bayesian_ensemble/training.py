@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from fedbayes.bayes.tables import Counts
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
@@ -15,6 +14,7 @@ from fedbayes.federation.vertical.columns import at_no_station
 from fedbayes.federation.vertical.opening import fold_domain
 from fedbayes.federation.vertical.roles import check_helper_name
 from fedbayes.federation.vertical.states import check_cells
+from fedbayes.typing import Counts
 
 from .arguments import Fit
 from .ensemble import Ensemble, Member

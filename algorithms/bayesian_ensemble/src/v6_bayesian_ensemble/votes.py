@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
+
+from fedbayes.typing import Booleans, Floats, Words
 
 VOTES = ("mean", "majority", "log_pool")
 WEIGHTS = ("uniform", "rows", "score", "dynamic")
@@ -17,29 +18,28 @@ FRAC_BITS = 32  # of a vote in a 64-bit ring
 LEAST_LOG = -30.0  # of a probability in a vote or a score: the largest loss of a record
 SHARPNESS = 20.0  # 1 / 0.05: a weight falls by e for every twentieth of accuracy
 LEAST_WEIGHT = 0.05  # of the best member's: a smaller one is three twentieths of accuracy behind, and has no vote
-Array = npt.NDArray[np.float64]
 
 
-def restrict(posterior: Array, known: npt.NDArray[np.bool_]) -> Array:
+def restrict(posterior: Floats, known: Booleans) -> Floats:
     """Return posteriors (rows, classes) over the classes that a member knows; rows without any become uniform."""
     kept = np.where(known[None, :], posterior, 0.0)
     total = kept.sum(axis=1, keepdims=True)
     even = known / max(int(known.sum()), 1)
-    result: Array = np.where(total > 0, kept / np.where(total > 0, total, 1.0), even[None, :])
+    result: Floats = np.where(total > 0, kept / np.where(total > 0, total, 1.0), even[None, :])
     return result
 
 
-def certainty(posterior: Array, classes: int) -> Array:
+def certainty(posterior: Floats, classes: int) -> Floats:
     """Return 1 - entropy / log(classes) of each row: 1 where a member is sure, 0 where it knows nothing."""
     logs = np.log(np.where(posterior > 0, posterior, 1.0))
     entropy = -(posterior * logs).sum(axis=1)
-    certainty_of_rows: Array = np.clip(1.0 - entropy / np.log(max(classes, 2)), 0.0, 1.0)
+    certainty_of_rows: Floats = np.clip(1.0 - entropy / np.log(max(classes, 2)), 0.0, 1.0)
     return certainty_of_rows
 
 
 def ballot(
-    posterior: Array, known: npt.NDArray[np.bool_], vote: str, weight: float, dynamic: bool, bound: float = 0.0
-) -> tuple[Array, Array]:
+    posterior: Floats, known: Booleans, vote: str, weight: float, dynamic: bool, bound: float = 0.0
+) -> tuple[Floats, Floats]:
     """Return a member's vote on each record.
 
     Parameters
@@ -81,7 +81,7 @@ def ballot(
     return values * behind, behind
 
 
-def combine(added: Array, behind: Array, vote: str) -> Array:
+def combine(added: Floats, behind: Floats, vote: str) -> Floats:
     """Return log P(class | record) of the whole ensemble, shape (rows, classes), from the sums of all votes.
 
     A class that nobody knows gets no probability; a record on which nobody votes gets the uniform distribution.
@@ -94,17 +94,17 @@ def combine(added: Array, behind: Array, vote: str) -> Array:
     average = np.maximum(average, 0.0)
     total = average.sum(axis=1, keepdims=True)
     probabilities = np.where(total > 0, average / np.where(total > 0, total, 1.0), 1.0 / added.shape[1])
-    logs: Array = np.log(np.maximum(probabilities, np.exp(LEAST_LOG)))
+    logs: Floats = np.log(np.maximum(probabilities, np.exp(LEAST_LOG)))
     return logs
 
 
-def encode(added: Array, behind: Array) -> npt.NDArray[np.uint64]:
+def encode(added: Floats, behind: Floats) -> Words:
     """Return both halves of a ballot as one flat vector of the ring Z/2^64, fixed point."""
     joined = np.stack([added, behind])
     return np.rint(joined * 2.0**FRAC_BITS).astype(np.int64).ravel().view(np.uint64)
 
 
-def decode(summed: npt.NDArray[np.uint64], rows: int, classes: int) -> tuple[Array, Array]:
+def decode(summed: Words, rows: int, classes: int) -> tuple[Floats, Floats]:
     """Return the two sums that `encode` made vectors of.
 
     Raises

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .model import Floats
+from fedbayes.typing import Floats
 
 LEARNING_RATE = 0.3  # of Adam on noisy gradients; chosen on parts of Adult's training rows
 MOMENTUM, SQUARES, SMALL = 0.9, 0.99, 1e-12

@@ -8,12 +8,12 @@ everything the weights stay 1, plain naive Bayes. All of this is work on what wa
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .model import Floats, Layout, Tables
+from fedbayes.typing import Array, Floats
+
+from .model import Layout, Tables
 
 SPREAD = 0.5
 """How far weights of attributes lie from 1, as a standard deviation: what several attributes say together counts several times in naive Bayes."""
@@ -41,7 +41,7 @@ def first_rounds(asked: int | None, rounds: int, layout: Layout) -> int:
     return rounds if layout.weights == "attribute" else rounds // 3
 
 
-def information(layout: Layout, tables: Tables, counts: NDArray[Any]) -> Floats:
+def information(layout: Layout, tables: Tables, counts: Array) -> Floats:
     """Return what the tables say of the second derivatives of the summed loss by the weights of classes and attributes.
 
     Parameters

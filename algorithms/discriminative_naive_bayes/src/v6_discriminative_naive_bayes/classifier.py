@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.encoding import SchemaError
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation.horizontal import Columns
+from fedbayes.typing import Array, Floats, Integers
 
 from .learning import learn_locally
 from .likelihood import Evidence, log_posterior
 from .messages import PERSONAL_ITERATIONS, Shape
-from .model import LARGEST_WEIGHT, SMALLEST_VARIANCE, Codes, Floats, Layout, Tables, count, tables_from_counts
+from .model import LARGEST_WEIGHT, SMALLEST_VARIANCE, Codes, Layout, Tables, count, tables_from_counts
 
 FORMAT = "fedbayes-weighted-naive-bayes-1"
 FOLDS = 5  # each trains on four fifths of a station's rows
@@ -93,7 +93,7 @@ class WeightedNaiveBayes:
         labels = np.asarray(self.schema[self.label].encode(frame[self.label])).astype(np.int64)
         return self._cross_fitted(codes, labels)
 
-    def _cross_fitted(self, codes: Codes, labels: NDArray[np.int64]) -> Floats:
+    def _cross_fitted(self, codes: Codes, labels: Integers) -> Floats:
         layout = self.shape.layout
         folds = np.arange(len(codes)) % FOLDS
         logs = np.zeros((len(codes), layout.classes))
@@ -112,7 +112,7 @@ class WeightedNaiveBayes:
         """Return P(class | row), float64 (n, classes)."""
         return np.asarray(np.exp(self.predict_log_proba(frame)))
 
-    def predict(self, frame: Any) -> NDArray[Any]:
+    def predict(self, frame: Any) -> Array:
         """Return the most probable class of each row, as the domain writes it."""
         return np.asarray(np.array(self.classes, dtype=object)[self.predict_log_proba(frame).argmax(axis=1)])
 

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fedbayes.typing import Floats, Integers
 
 from .learning import Fit
-from .model import LARGEST_WEIGHT, Floats, Layout, Tables
+from .model import LARGEST_WEIGHT, Layout, Tables
 
 Objective = Callable[[Floats], tuple[Floats, Floats]]
 
@@ -127,7 +128,7 @@ def _ask(objective: Objective, weights: Floats) -> list[Point]:
     return [Point(*point) for point in zip(weights, values.tolist(), gradients, strict=True)]
 
 
-def expected_curvature(layout: Layout, tables: Tables, counts: NDArray[np.int64]) -> Floats:
+def expected_curvature(layout: Layout, tables: Tables, counts: Integers) -> Floats:
     """Return what the tables alone say of the objective's second derivatives: a start for `Memory`.
 
     Parameters

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fedbayes.typing import Array, Floats
 
 from .likelihood import Evidence, loss_and_gradient
-from .model import Floats
 
 PUBLISHED_CORRECTIONS = 5  # of the authors' code
 
@@ -39,9 +39,7 @@ def regularised(value: Any, gradient: Floats, weights: Floats, strength: float) 
     return value + 0.5 * strength * np.square(away).sum(axis=-1), gradient + strength * away
 
 
-def learn_locally(
-    evidence: Evidence, start: Floats, labels: NDArray[Any], iterations: int, regularization: float
-) -> Floats:
+def learn_locally(evidence: Evidence, start: Floats, labels: Array, iterations: int, regularization: float) -> Floats:
     """Return a station's weights after so many iterations of L-BFGS-B from `start`, as published (5 corrections, no bounds)."""
     from scipy.optimize import minimize
 

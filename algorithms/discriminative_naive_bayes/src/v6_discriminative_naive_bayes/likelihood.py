@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .model import Codes, Floats, Layout, Tables
+from fedbayes.typing import Array, Floats, Integers
+
+from .model import Codes, Layout, Tables
 
 MOST_ENTRIES = 1 << 24  # of the matrix of ones, 128 MB; beyond it terms are looked up attribute by attribute
 
@@ -72,7 +72,7 @@ class Evidence:
 
     layout: Layout
     tables: Tables
-    positions: NDArray[np.int64]
+    positions: Integers
     ones: Floats | None
     said: Floats | None
 
@@ -145,7 +145,7 @@ def log_posterior(layout: Layout, tables: Tables, weights: Floats, codes: Codes)
 
 
 def loss_and_gradient(
-    evidence: Evidence, weights: Floats, labels: NDArray[Any], clip: float | None = None
+    evidence: Evidence, weights: Floats, labels: Array, clip: float | None = None
 ) -> tuple[float, Floats]:
     """Return the summed negative conditional log-likelihood of rows and its gradient.
 

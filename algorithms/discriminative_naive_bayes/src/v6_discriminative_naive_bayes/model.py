@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes.smoothing import table_probabilities
+from fedbayes.typing import Array, Floats, Integers
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 PSEUDO_ROWS = 1.0  # m of the m-estimates (Torrijos et al., section 2)
@@ -63,7 +63,7 @@ class Layout:
         return sum(self.cardinalities)
 
     @property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Integers:
         """Place of each attribute's first value."""
         return np.concatenate([[0], np.cumsum(self.cardinalities)[:-1]]).astype(np.int64)
 
@@ -78,7 +78,7 @@ class Layout:
         single = self.classes * (1 + self.values + 2 * self.gaussians)
         return single + (self.values * self.values * self.classes if self.structure == "a1de" else 0)
 
-    def places(self, codes: Codes) -> NDArray[np.int64]:
+    def places(self, codes: Codes) -> Integers:
         """Return where each value stands among all values, int64 (n, m); the place after the last is a missing value."""
         positions = np.minimum(codes, np.array(self.cardinalities, dtype=np.int64) - 1) + self.starts
         return np.asarray(np.where(codes >= 0, positions, self.values))
@@ -102,7 +102,7 @@ class Layout:
         return np.concatenate([prior, values.ravel()])
 
 
-def count(layout: Layout, codes: Codes, labels: NDArray[Any]) -> NDArray[np.int64]:
+def count(layout: Layout, codes: Codes, labels: Array) -> Integers:
     """Return the counts of a table: classes, values by class, and pairs of values by class for A1DE.
 
     Parameters
@@ -132,7 +132,7 @@ def count(layout: Layout, codes: Codes, labels: NDArray[Any]) -> NDArray[np.int6
     return np.concatenate(parts)
 
 
-def _moments(layout: Layout, codes: Codes, labels: NDArray[Any]) -> NDArray[np.int64]:
+def _moments(layout: Layout, codes: Codes, labels: Array) -> Integers:
     """Return the sums of points and of their squares, (2, gaussians, classes), in fixed point; missing ones are left out."""
     points = layout.points(codes)
     present = codes[:, len(layout.cardinalities) - layout.gaussians :] >= 0
@@ -141,7 +141,7 @@ def _moments(layout: Layout, codes: Codes, labels: NDArray[Any]) -> NDArray[np.i
     return np.stack([(power.T @ one_hot).astype(np.int64) for power in powers])
 
 
-def _pairs(layout: Layout, positions: NDArray[np.int64], labels: NDArray[Any]) -> NDArray[np.int64]:
+def _pairs(layout: Layout, positions: Integers, labels: Array) -> Integers:
     classes, values = layout.classes, layout.values
     pairs = np.zeros((values + 1, values + 1, classes), dtype=np.int64)
     bounds = [*layout.starts.tolist(), values]
@@ -159,7 +159,7 @@ def _pairs(layout: Layout, positions: NDArray[np.int64], labels: NDArray[Any]) -
     return pairs[:-1, :-1]
 
 
-def without_noise(layout: Layout, counts: NDArray[np.int64], deviation: float) -> NDArray[np.int64]:
+def without_noise(layout: Layout, counts: Integers, deviation: float) -> Integers:
     """Return the counts that noisy ones most likely stand for: whole numbers, none negative, that add up to their class.
 
     A value that does not stand out of the noise in any class is made about as frequent in one as in the other, so that it is hardly evidence
@@ -233,7 +233,7 @@ class Tables:
         return {name: None if value is None else value.tolist() for name, value in fields.items()}
 
 
-def tables_from_counts(layout: Layout, counts: NDArray[Any], prior: str = "log") -> Tables:
+def tables_from_counts(layout: Layout, counts: Array, prior: str = "log") -> Tables:
     """Return the m-estimates (m = 1) of counts, which may be noisy.
 
     Parameters
@@ -270,7 +270,7 @@ def tables_from_counts(layout: Layout, counts: NDArray[Any], prior: str = "log")
     return Tables(base, log_single, joint, np.log((pairs + smoothing[None]) / (seen + PSEUDO_ROWS)))
 
 
-def _normal(layout: Layout, counts: NDArray[Any], single: Floats) -> tuple[Floats, Floats]:
+def _normal(layout: Layout, counts: Array, single: Floats) -> tuple[Floats, Floats]:
     """Return means and variances (gaussians, classes); a class with few rows is drawn to the mean and variance of all rows."""
     first, second = (
         counts[layout.classes * (1 + layout.values) :].reshape(2, layout.gaussians, layout.classes) / MOMENT_SCALE

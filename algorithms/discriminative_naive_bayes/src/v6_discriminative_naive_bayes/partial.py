@@ -6,18 +6,18 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.dp.laws import Change
 from fedbayes.federation import Station, partial
 from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.horizontal import Columns, CountNoise, EvaluateRequest, SumReply, pay_part, tally_station
+from fedbayes.typing import Floats, Integers
 
 from .classifier import loader
 from .learning import learn_locally
 from .likelihood import Evidence, loss_and_gradient
 from .messages import CountsRequest, Shape, StepRequest, relation_of
-from .model import LARGEST_WEIGHT, Codes, Floats, Layout, Tables, count, tables_from_counts
+from .model import LARGEST_WEIGHT, Codes, Layout, Tables, count, tables_from_counts
 
 FRACTION_BITS = 24  # of exact sums: 6e-8 an entry, and 2^39 are left for the number
 NOISY_FRACTION_BITS = 16  # of noisy ones, whose noise is far wider than 1.5e-5
@@ -30,7 +30,7 @@ HALVED = "halved"
 """Mark of a job in which they have; in one without shared tables the steps have all of it, and no tables are told."""
 
 
-def encode_rows(shape: Shape, encoded: dict[str, Any]) -> tuple[Codes, NDArray[np.int64]]:
+def encode_rows(shape: Shape, encoded: dict[str, Any]) -> tuple[Codes, Integers]:
     """Return (codes (n, m) of int32, labels (n,)) of the rows with a known label; numeric columns are binned."""
     truth = np.asarray(encoded[shape.columns.label])
     labelled = truth >= 0
@@ -75,7 +75,7 @@ def table_deviation(request: CountsRequest, parties: int) -> float:
     return noise.law.deviation(noise.width(PARTS, table_change(request), parties)) / 2.0**TABLE_BITS
 
 
-def _noisy_counts(station: Station, request: CountsRequest, counts: NDArray[np.int64]) -> Released[NDArray[np.int64]]:
+def _noisy_counts(station: Station, request: CountsRequest, counts: Integers) -> Released[Integers]:
     """Return the counts, in units of 2^-`TABLE_BITS`, with this station's share of the noise, charged once with all steps of the job."""
     noise, change = request.noise, table_change(request)
     receipt = pay_part(station, noise, PARTS, change, "tables and weights", "tables", divided=HALVED)
@@ -92,7 +92,7 @@ def partial_step(station: Station, request: StepRequest) -> SumReply:
     """
     codes, labels = encode_rows(request.shape, _read(station, request.shape.columns, request.noise))
     evidence = prepare(request, codes, labels)
-    content: Exact[NDArray[np.int64]] | Released[NDArray[np.int64]]
+    content: Exact[Integers] | Released[Integers]
     if request.noise.private:
         content = _noisy(station, request, move(request, evidence, labels, request.clip)[0][1])
     else:
@@ -101,7 +101,7 @@ def partial_step(station: Station, request: StepRequest) -> SumReply:
     return SumReply(station.mask(content))
 
 
-def prepare(request: StepRequest, codes: Codes, labels: NDArray[np.int64]) -> Evidence:
+def prepare(request: StepRequest, codes: Codes, labels: Integers) -> Evidence:
     """Return a station's rows under the tables of all stations, under its own where it was given none, or under no tables."""
     layout, alone = request.shape.layout, request.noise.private
     if request.additive:
@@ -112,7 +112,7 @@ def prepare(request: StepRequest, codes: Codes, labels: NDArray[np.int64]) -> Ev
 
 
 def move(
-    request: StepRequest, evidence: Evidence, labels: NDArray[np.int64], clip: float | None = None
+    request: StepRequest, evidence: Evidence, labels: Integers, clip: float | None = None
 ) -> list[tuple[float, Floats]]:
     """Return, for every point, a station's loss, and its gradient or its own improvement of the weights."""
     points = np.asarray(request.weights, dtype=np.float64)
@@ -124,7 +124,7 @@ def move(
     return [(loss, np.clip(learned, -LARGEST_WEIGHT, LARGEST_WEIGHT) - weights)]
 
 
-def exact(request: StepRequest, moves: list[tuple[float, Floats]], rows: int) -> NDArray[np.int64]:
+def exact(request: StepRequest, moves: list[tuple[float, Floats]], rows: int) -> Integers:
     """Return [share, and loss and direction of every point] in fixed point; the share divides the sum of directions."""
     weighs = bool(request.iterations and request.by_rows)
     share = 1.0 if request.iterations and not weighs else float(rows)
@@ -133,7 +133,7 @@ def exact(request: StepRequest, moves: list[tuple[float, Floats]], rows: int) ->
     return np.asarray(np.rint(numbers * 2.0**FRACTION_BITS).astype(np.int64))
 
 
-def _noisy(station: Station, request: StepRequest, direction: Floats) -> Released[NDArray[np.int64]]:
+def _noisy(station: Station, request: StepRequest, direction: Floats) -> Released[Integers]:
     """Return the direction in fixed point with this station's share of the noise, charged once for all that is noisy in the job."""
     noise, change, queries = request.noise, step_change(request), noisy_queries(request)
     note, divided = ("weights", "whole") if request.shape.tables == "local" else ("tables and weights", HALVED)

@@ -18,9 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .model import LARGEST_WEIGHT, Floats, Layout, Tables
+from fedbayes.typing import Booleans, Floats, Integers
+
+from .model import LARGEST_WEIGHT, Layout, Tables
 
 START = 0.5
 """Weight of every value before the first step: attributes say things several times, so weights of 1 are too certain."""
@@ -82,9 +83,7 @@ def usual_clip(layout: Layout, rows: float) -> float:
     return longest(layout) * float(np.clip(CUT * (max(rows, 0.0) / ENOUGH) ** GROWTH, LEAST_CUT, 1.0))
 
 
-def drawn_together(
-    layout: Layout, counts: NDArray[np.int64], deviation: float, ordered: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def drawn_together(layout: Layout, counts: Integers, deviation: float, ordered: Booleans) -> Integers:
     """Return noisy counts of which each cell is drawn to the class's part of the value's rows, the more the noise is wider than what is usual.
 
     Unlike `model.without_noise` it keeps what several uncertain cells say together, which the steps weigh. Cells of neighbouring bins lie alike from the
@@ -146,7 +145,7 @@ class Known:
     curvature: Floats
 
 
-def known(layout: Layout, tables: Tables, counts: NDArray[np.int64], ordered: NDArray[np.bool_]) -> Known:
+def known(layout: Layout, tables: Tables, counts: Integers, ordered: Booleans) -> Known:
     """Return what tables tell of the second derivatives, and how far sums may be from the start.
 
     Parameters
@@ -175,7 +174,7 @@ def _blocks(layout: Layout) -> list[slice]:
     ]
 
 
-def _prior(layout: Layout, ordered: NDArray[np.bool_]) -> Floats:
+def _prior(layout: Layout, ordered: Booleans) -> Floats:
     """Return the covariance of the differences between two classes, (1 + values, 1 + values)."""
     covariance = np.zeros((1 + layout.values, 1 + layout.values))
     covariance[0, 0] = PRIOR_SPREAD**2
@@ -200,7 +199,7 @@ def _with_scales(layout: Layout, shared: Floats, own: Floats) -> Floats:
     return covariance
 
 
-def _second_derivatives(layout: Layout, counts: NDArray[np.int64]) -> Floats:
+def _second_derivatives(layout: Layout, counts: Integers) -> Floats:
     """Return the expected second derivatives by the sums of each class, (classes, 1 + values, 1 + values).
 
     Of one class alone they are its p (1 - p) over the rows, and K / (K - 1) times that along changes that add up to 0 over K classes.

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.tallies import Tallies
 from fedbayes.bayes.unknown import without_values
 from fedbayes.federation.horizontal import EvaluateRequest, SecureSums, SumReply, check_noise, signed
+from fedbayes.typing import Booleans, Floats, Integers
 
 from . import terms
 from .adam import LEARNING_RATE, descended, trust
@@ -20,7 +20,7 @@ from .classifier import WeightedNaiveBayes
 from .descent import expected_curvature, minimise
 from .learning import Fit, regularised
 from .messages import PERSONAL_ITERATIONS, CountsRequest, Shape, StepRequest
-from .model import LARGEST_WEIGHT, Floats, Tables, tables_from_counts, without_noise
+from .model import LARGEST_WEIGHT, Tables, tables_from_counts, without_noise
 from .partial import FRACTION_BITS, NOISY_FRACTION_BITS, TABLE_BITS, honest_deviation, noisy_queries, table_deviation
 from .settings import Settings, settled
 
@@ -47,7 +47,7 @@ class Training:
         self.shape = shape
         self.settings = settled(settings, shape)
         self.layout = shape.layout
-        self.counts: NDArray[np.int64] | None = None
+        self.counts: Integers | None = None
         self.step = 0
 
     def count_tables(self) -> None:
@@ -66,13 +66,13 @@ class Training:
         if request.noise.private:
             self.counts = self._cleaned(self.counts, deviation)
 
-    def _cleaned(self, counts: NDArray[np.int64], deviation: float) -> NDArray[np.int64]:
+    def _cleaned(self, counts: Integers, deviation: float) -> Integers:
         """Return counts without what noise of such a deviation in every cell can make alone."""
         if self.settings.by_terms:
             return terms.drawn_together(self.layout, counts, deviation, self._ordered())
         return without_noise(self.layout, counts, deviation)
 
-    def _ordered(self) -> NDArray[np.bool_]:
+    def _ordered(self) -> Booleans:
         """Return which attributes are bins of a number."""
         schema = self.shape.columns.schema
         return np.array([not schema[name].is_categorical for name in self.shape.attributes], dtype=bool)
@@ -134,7 +134,7 @@ class Training:
             additive=additive,
         )
 
-    def _ask(self, points: Floats, shape: Shape | None = None, additive: bool = False) -> NDArray[np.int64]:
+    def _ask(self, points: Floats, shape: Shape | None = None, additive: bool = False) -> Integers:
         """Return the sums over the stations at some points (points, parameters): one round."""
         self.step += 1
         request = self._request(points, shape, additive)
@@ -204,7 +204,7 @@ class Training:
         noise *= (parties / request.noise.honest(parties)) ** 0.5
         self.settings = replace(self.settings, clip=terms.usual_clip(self.layout, rows * longest / noise))
 
-    def _by_terms(self, counts: NDArray[np.int64], start: Floats | None, variance: float, rounds: int) -> Floats:
+    def _by_terms(self, counts: Integers, start: Floats | None, variance: float, rounds: int) -> Floats:
         """Return weights after steps on what values add to the scores."""
         layout = self.layout
         tables = tables_from_counts(layout, counts, self.shape.prior)
@@ -225,7 +225,7 @@ class Training:
 
         return descended(ask, weights, variance, rate, rounds, self.settings.regularization)
 
-    def _by_attribute(self, counts: NDArray[np.int64], variance: float, rounds: int) -> Floats:
+    def _by_attribute(self, counts: Integers, variance: float, rounds: int) -> Floats:
         """Return weights of which those of an attribute are alike, after the first rounds."""
         shape = replace(self.shape, weights="attribute")
         curvature = information(shape.layout, tables_from_counts(shape.layout, counts, shape.prior), counts)

@@ -15,13 +15,13 @@ from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.counting import class_counts, feature_table, table_feature, table_width, unit_values
 from fedbayes.bayes.features import CategoricalTables, Feature, Gaussian, Histogram
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Message
 from fedbayes.federation.horizontal import ROW, Columns, CountNoise, Query, Unit, class_counts_from_margins
+from fedbayes.typing import Array, Floats, Integers
 
 from .grouping import grouped, ungrouped
 
@@ -32,8 +32,6 @@ UNITS = 2**16  # a sum of values in [-1, 1] is counted in 65,536ths
 EXACT_UNITS = 2**32
 """The same without noise, which hides what a coarse grid takes from a small variance; a billion rows fit 63 bits."""
 TINY = 1e-6  # of a count that noise made negative, as published
-
-Floats = NDArray[np.float64]
 
 
 class Plan(Message):
@@ -140,7 +138,7 @@ def settled(plan: Plan, mechanism: str) -> Plan:
     return replace(plan, noise=plan.noise.narrower(lambda noise: replace(plan, noise=noise).deviations(1)))
 
 
-def summarise(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> list[Query]:
+def summarise(plan: Plan, encoded: Mapping[str, Array]) -> list[Query]:
     """Return the queries of a table (Algorithm 1 without noise).
 
     Parameters
@@ -171,8 +169,8 @@ def summarise(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> list[Query]:
 
 
 def _moments(
-    values: Floats, labels: NDArray[Any], classes: int, bounds: tuple[float, float], units: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    values: Floats, labels: Array, classes: int, bounds: tuple[float, float], units: int
+) -> tuple[Integers, Integers]:
     unit = np.rint(unit_values(values, bounds) * units)
     there = ~np.isnan(unit) & (labels >= 0)
     group, present = labels[there], unit[there]
@@ -183,7 +181,7 @@ def _moments(
     return np.concatenate([totals, absent]).astype(np.int64), sums.astype(np.int64)
 
 
-def finalise(plan: Plan, vector: NDArray[Any], stations: int) -> NaiveBayes:
+def finalise(plan: Plan, vector: Array, stations: int) -> NaiveBayes:
     """Return the model of a summed vector (Algorithm 2).
 
     Parameters

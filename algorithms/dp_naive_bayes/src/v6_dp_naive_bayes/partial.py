@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.horizontal import EvaluateRequest, Query, SumReply, added, one_budget, release, tally_station
+from fedbayes.typing import Integers
 
 from .gossip import Move, move_of
 from .messages import GossipReply, GossipRequest, StatisticsReply, StatisticsRequest
@@ -82,7 +82,7 @@ def _move(station: Station, request: GossipRequest) -> Move:
     return move
 
 
-def _noisy(station: Station, plan: Plan) -> NDArray[np.int64]:
+def _noisy(station: Station, plan: Plan) -> Integers:
     return np.asarray(release(station, _queries(station, plan, True), plan.noise, NOTE, once=True).value)
 
 

@@ -8,17 +8,16 @@ station before they are added.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.counting import class_counts, feature_table
+from fedbayes.typing import Array, Floats
 
-from .model import TINY, Floats, Plan
+from .model import TINY, Plan
 
 
-def publish(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> Floats:
+def publish(plan: Plan, encoded: Mapping[str, Array]) -> Floats:
     """Return a station's noisy statistics in the layout of :func:`v6_dp_naive_bayes.model.summarise`.
 
     Parameters
@@ -55,7 +54,7 @@ def publish(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> Floats:
     return np.concatenate(parts)
 
 
-def _noisy_gaps(values: Floats, labels: NDArray[Any], classes: int, share: float) -> Floats:
+def _noisy_gaps(values: Floats, labels: Array, classes: int, share: float) -> Floats:
     """Return the rows of each class without a value, which no sum holds; the paper knows none, so a class without any stays as printed."""
     from fedbayes.dp.mechanisms import laplace
 
@@ -63,7 +62,7 @@ def _noisy_gaps(values: Floats, labels: NDArray[Any], classes: int, share: float
     return np.where(gaps > 0, np.maximum(laplace(gaps, 1.0 / share), 0.0), 0.0)
 
 
-def _noisy_sums(values: Floats, labels: NDArray[Any], classes: int, share: float) -> tuple[Floats, Floats]:
+def _noisy_sums(values: Floats, labels: Array, classes: int, share: float) -> tuple[Floats, Floats]:
     from fedbayes.dp.mechanisms import laplace
 
     sums, squares = np.zeros(classes), np.zeros(classes)

@@ -17,12 +17,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.features import CategoricalTables, Feature, Gaussian, Histogram
 from fedbayes.bayes.naive_bayes import NaiveBayes
-
-Floats = NDArray[np.float64]
+from fedbayes.typing import Floats, Integers
 
 FEWEST = {"median": 3, "trimmed_mean": 3, "krum": 3, "bulyan": 3}
 RARE = 2.0  # deviations of its noise below which a class is too rare to be compared
@@ -109,7 +107,7 @@ def _trimmed_mean(points: Floats, wrong: int) -> Floats:
     return np.asarray(ordered[wrong : len(points) - wrong].mean(axis=0))
 
 
-def krum_order(points: Floats, wrong: int) -> NDArray[np.int64]:
+def krum_order(points: Floats, wrong: int) -> Integers:
     """Return the points' order by Krum's score: the sum of squared distances to their n - f - 2 nearest others."""
     distances = ((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)
     np.fill_diagonal(distances, np.inf)

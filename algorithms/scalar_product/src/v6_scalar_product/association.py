@@ -13,16 +13,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.dp.mechanisms import discrete_laplace
 from fedbayes.federation.vertical import ColumnStates
 from fedbayes.randomness import standard_normal
+from fedbayes.typing import Counts
 
 LEVEL = 0.95  # of intervals and of the null level: the usual one in 20
 Z = 1.959963984540054  # the standard normal quantile of (1 + LEVEL) / 2
 DRAWS = 400  # of the null level: its 95th percentile is then known to about one percentile
-Counts = npt.NDArray[np.int64]
 
 
 def occupied(counts: Counts) -> Counts:

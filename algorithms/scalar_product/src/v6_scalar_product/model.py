@@ -6,19 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from fedbayes.bayes.structure import mutual_information
 from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.federation.vertical import ColumnStates
 from fedbayes.federation.vertical.suppression import check_count, hidden_cells
+from fedbayes.typing import Integers
 
 COARSE = 0.01  # of the product: more is worth a warning
 CANCELLED = 1e-6  # of the largest possible sum: less is lost only where terms cancel, as of two columns that do not depend on one another
 
 
-def guarded_count(counts: npt.NDArray[np.int64], records: int, minimum: int) -> int:
+def guarded_count(counts: Integers, records: int, minimum: int) -> int:
     """Return an exact count if it, its complement, and what it differs by from counts with fewer conditions may be revealed.
 
     Parameters
@@ -52,7 +50,7 @@ def guarded_count(counts: npt.NDArray[np.int64], records: int, minimum: int) -> 
     return count
 
 
-def guarded_product(counts: npt.NDArray[np.int64], records: int, minimum: int, codes: Sequence[bool]) -> None:
+def guarded_product(counts: Integers, records: int, minimum: int, codes: Sequence[bool]) -> None:
     """Raise `ThresholdError` where too few records count in a scalar product, or, of columns that are codes, all but a few.
 
     Parameters
@@ -70,7 +68,7 @@ def guarded_product(counts: npt.NDArray[np.int64], records: int, minimum: int, c
     check_count(counting, records if any(codes) else counting + minimum, minimum)
 
 
-def information_gains(tables: Sequence[npt.NDArray[np.int64]]) -> list[float]:
+def information_gains(tables: Sequence[Integers]) -> list[float]:
     """Return H(target) - H(target | column) in bits for tables (target states, column states).
 
     Noisy tables may hold negative counts, which count as zero.
@@ -112,7 +110,7 @@ def _scaled(value: float, power: int) -> float:
         ) from None
 
 
-def published(counts: npt.NDArray[np.int64], minimum: int, columns: Sequence[ColumnStates]) -> tuple[list[Any], int]:
+def published(counts: Integers, minimum: int, columns: Sequence[ColumnStates]) -> tuple[list[Any], int]:
     """Return the counts as nested lists with None for hidden cells, and how many are hidden."""
     hidden = hidden_cells(counts, minimum, [states.has_missing for states in columns])
     shown = counts.astype(object)
@@ -121,6 +119,6 @@ def published(counts: npt.NDArray[np.int64], minimum: int, columns: Sequence[Col
     return listed, int(hidden.sum())
 
 
-def is_shown(counts: npt.NDArray[np.int64], minimum: int, columns: Sequence[ColumnStates]) -> bool:
+def is_shown(counts: Integers, minimum: int, columns: Sequence[ColumnStates]) -> bool:
     """Return whether every cell of a table may be shown."""
     return not bool(hidden_cells(counts, minimum, [states.has_missing for states in columns]).any())

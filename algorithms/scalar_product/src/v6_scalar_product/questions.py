@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.dictionary import Dictionary
 from fedbayes.bayes.encoding import canonical_text, meant_texts
@@ -25,8 +24,9 @@ from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.factor_info import Condition, Wanted
 from fedbayes.federation.vertical.opening import COUNTED
 from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_seconds
+from fedbayes.typing import Integers
 
-Cells = npt.NDArray[np.int64]
+Cells = Integers
 MOST_CONDITIONS = 100  # a question that a person writes has a few
 EXPECTED_ROWS = 100_000  # by which openings are planned before the number of rows is known
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.dp import promise
 from fedbayes.federation import Federation, results
@@ -18,13 +17,14 @@ from fedbayes.federation.vertical.accounting import change_of, noise_parties
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.roles import reveals_of
+from fedbayes.typing import Integers
 
 from .arguments import Contingency, Count, InformationGain
 from .association import association, null_level
 from .model import decoded, error_bound, information_gains, is_coarse, is_shown, published
 
 EXACT_CODE = 2  # in `SubmitReply.scales`: few values, none of them rounded
-Cells = npt.NDArray[np.int64]
+Cells = Integers
 MOVES = {
     "replace_one": "other values of one record change",
     "zero_out": "erasing the values of one record changes",

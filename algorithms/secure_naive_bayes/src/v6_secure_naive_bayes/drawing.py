@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.counting import column_edges
 from fedbayes.dp import promise
@@ -13,6 +10,7 @@ from fedbayes.dp.laws import Change, law_of
 from fedbayes.federation import Station, announced
 from fedbayes.federation.errors import MessageError, ThresholdError, sampling_errors
 from fedbayes.federation.horizontal import table_queries
+from fedbayes.typing import Array, Integers
 
 from . import lasting
 from .messages import OF_TABLES, TablesRequest
@@ -20,7 +18,7 @@ from .messages import OF_TABLES, TablesRequest
 DRAWN = "drawn tables"
 
 
-def drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDArray[Any]]:
+def drawn_tables(station: Station, request: TablesRequest) -> dict[str, Array]:
     """Count, charge and add noise, once in a round: a repeat of it gets the same tables, and no other round of the job these."""
     encoded = request.columns.read(station, request.epsilon > 0)
     tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
@@ -60,7 +58,7 @@ def check_part(station: Station, request: TablesRequest) -> None:
         )
 
 
-def _check_counts(station: Station, tables: list[npt.NDArray[np.int64]]) -> None:
+def _check_counts(station: Station, tables: list[Integers]) -> None:
     """Refuse tables without noise, or with so little that it hides nobody, where a count is small."""
     least = station.policy.minimum_count
     if any(((table > 0) & (table < least)).any() for table in tables):
@@ -80,7 +78,7 @@ def _note_borders(station: Station, request: TablesRequest) -> None:
         station.history.note_bins(name, schema.to_domain(), inner, chosen=True)
 
 
-def _full_noise(values: npt.NDArray[np.int64], epsilon: float) -> npt.NDArray[np.int64]:
+def _full_noise(values: Integers, epsilon: float) -> Integers:
     law = law_of(epsilon)
     with sampling_errors():
         return values + law.shares(len(values), law.width(Change(), 1, 1), 1, 1.0)

@@ -29,6 +29,7 @@ from fedbayes.federation.vertical.identifiers import matched_texts
 from fedbayes.mpc.point_functions import PointKeys, deal_points, histogram
 from fedbayes.mpc.prg import expand
 from fedbayes.randomness import uniform_bits
+from fedbayes.typing import Words
 
 from .grading_messages import GradesRequest, Plan, ScoresReply, ScoresRequest
 from .lattice import Lattice
@@ -39,7 +40,6 @@ HIGH = np.uint64(32)  # tallies modulo 2^32 travel in the upper half of a word, 
 TOPIC = "masked places"
 KEYS = "point keys"
 OWN = "own masked places"
-Words = npt.NDArray[np.uint64]
 
 
 def _model(data: Any) -> NaiveBayes:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, Parties, Preflight, results
@@ -17,6 +16,7 @@ from fedbayes.federation.horizontal import Columns, cells, model_from_tables, sp
 from fedbayes.mpc.joye_libert import AggregateBroken
 from fedbayes.mpc.moduli import Modulus
 from fedbayes.mpc.packing import Packing
+from fedbayes.typing import Integers
 
 from . import model
 from .arguments import Change
@@ -42,7 +42,7 @@ class Sums:
         Sizes and times of the encryption.
     """
 
-    counts: npt.NDArray[np.int64]
+    counts: Integers
     deviation: float
     report: dict[str, Any]
 
@@ -127,7 +127,7 @@ def decrypt(
     packing: Packing,
     replies: Mapping[int, CipherReply],
     label: str,
-) -> npt.NDArray[np.int64]:
+) -> Integers:
     """Return the sum of encrypted vectors; `MessageError` when they do not belong together."""
     exponent = keyring.exponent(
         federation.session, {member: reply.public_key.value for member, reply in replies.items()}

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Station
 from fedbayes.federation.codec import encode
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.node_databases import folder_database, preprocessing, requested_label
 from fedbayes.federation.secrets import once
+from fedbayes.typing import Array
 
 from .messages import TablesRequest
 
@@ -48,7 +48,7 @@ def path_of(station: Station, request: TablesRequest) -> Path | None:
     return folder_database(station.policy.ledger) / f"{VERSION}-{digest[:40]}"
 
 
-def read(path: Path | None) -> dict[str, npt.NDArray[Any]] | None:
+def read(path: Path | None) -> dict[str, Array] | None:
     """Return the arrays of a file, or None where there is none.
 
     Raises
@@ -68,7 +68,7 @@ def read(path: Path | None) -> dict[str, npt.NDArray[Any]] | None:
     )
 
 
-def write(path: Path | None, arrays: dict[str, npt.NDArray[Any]], renew: bool) -> dict[str, npt.NDArray[Any]]:
+def write(path: Path | None, arrays: dict[str, Array], renew: bool) -> dict[str, Array]:
     """Store arrays in one step and return what the file holds then.
 
     Parameters

@@ -16,12 +16,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.encoding import bin_codes
 from fedbayes.bayes.features import CategoricalTables, Histogram
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.typing import Array, Floats, Indices, Integers
 
 MOST_BITS = 20  # a million places, one for each combination of scores and label
 LEAST_BITS = 12  # the least that is useful (`most_bits`)
@@ -29,8 +29,6 @@ WORK_BITS = 27  # rows times places: some seconds of a counter's work
 MOST_WORK_BITS = 33  # 64 times as much: some minutes
 LARGEST_ODDS = 40.0  # logarithm: beyond it a probability is 0 or 1 in double precision
 COARSEST = 0.25  # largest error of a record's score by rounding, in log-odds
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
 
 
 def most_bits(rows: int) -> int:
@@ -79,7 +77,7 @@ class Part:
         return [None if table is None else _odds(table) for table in tables]
 
     @cached_property
-    def patterns(self) -> tuple[Floats, npt.NDArray[np.intp]] | None:
+    def patterns(self) -> tuple[Floats, Indices] | None:
         """The different log-odds (patterns, classes - 1), and which of them each combination of values gives; None if there are too many."""
         known = [table for table in self.tables if table is not None]
         if len(known) < len(self.tables) or math.prod(len(table) for table in known) > self.most:
@@ -98,9 +96,9 @@ class Part:
         low, high = (sum(edge(table, axis=0) for table in known) for edge in (np.min, np.max))
         return np.clip(low, -LARGEST_ODDS, LARGEST_ODDS), np.clip(high, -LARGEST_ODDS, LARGEST_ODDS)
 
-    def codes(self, encoded: Mapping[str, Any]) -> npt.NDArray[np.intp]:
+    def codes(self, encoded: Mapping[str, Any]) -> Indices:
         """Return which combination of values every record has."""
-        numbers: npt.NDArray[np.intp] = np.zeros(len(encoded[self.names[0]]), dtype=np.intp)
+        numbers: Indices = np.zeros(len(encoded[self.names[0]]), dtype=np.intp)
         for name, table in zip(self.names, self.tables, strict=True):
             feature, values = self.model.features[name], encoded[name]
             if isinstance(feature, Histogram):
@@ -184,7 +182,7 @@ class Lattice:
             )
         return high
 
-    def places_of(self, member: int, encoded: Mapping[str, Any]) -> Places:
+    def places_of(self, member: int, encoded: Mapping[str, Any]) -> Integers:
         """Return what a station contributes to the places of its records, int64."""
         part = self._parts[member]
         position = self.members.index(member)
@@ -197,7 +195,7 @@ class Lattice:
         strides = [math.prod(widths[axis + 1 :]) for axis in range(len(widths))]
         return np.asarray(digits @ np.array(strides, dtype=np.int64))
 
-    def label_place(self, truth: npt.NDArray[Any]) -> Places:
+    def label_place(self, truth: Array) -> Integers:
         """Return what the label contributes; a missing one (-1) goes where it is not counted."""
         return np.where(truth < 0, self.classes, truth).astype(np.int64) * self.cells
 

@@ -27,9 +27,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.dp.laws import Change, DilutedLaplace, DiscreteLaplace, Law
+from fedbayes.typing import Floats, Integers
 
 from .messages import Noise
 
@@ -103,7 +103,7 @@ def largest_count(noise: Noise, features: int) -> int:
     return MOST_ROWS + (0 if noise.kind == "none" else math.ceil(256 * scale(noise, features)))
 
 
-def draw(noise: Noise, uses: int, features: int, cells: int) -> npt.NDArray[np.int64]:
+def draw(noise: Noise, uses: int, features: int, cells: int) -> Integers:
     """Return one station's noise shares for all cells.
 
     Parameters
@@ -147,7 +147,7 @@ def deviation(noise: Noise, uses: Iterable[int], features: int, cells: int) -> f
     return math.sqrt(sum(drawn.share_variance(wide, used, noise.honest_fraction) for used in uses))
 
 
-def disagree(tables: Sequence[npt.NDArray[np.int64]], noise: float) -> bool:
+def disagree(tables: Sequence[Integers], noise: float) -> bool:
     """Return whether the class counts that tables of the same rows have as margins differ by more than their noise.
 
     Parameters
@@ -180,9 +180,7 @@ def drowned(noise: float, rows: float, classes: int, summed: int, tables: int) -
     return rows < noise * (classes + SURE_DEVIATIONS * math.sqrt(summed) / tables)
 
 
-def class_scores(
-    class_counts: npt.NDArray[np.float64], products: list[list[int]], present: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64]:
+def class_scores(class_counts: Floats, products: list[list[int]], present: Integers) -> Floats:
     """Return the posterior of every record from the decrypted products of counts.
 
     Parameters

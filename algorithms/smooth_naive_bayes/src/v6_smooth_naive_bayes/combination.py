@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from fedbayes.typing import Floats
 
 DEVIATION_FLOOR = 1.0 / 200.0  # of the public range: the least standard deviation that is believed
 _FEWEST_ROWS = 1.0  # of a class, so that noise leaves no divisor at 0

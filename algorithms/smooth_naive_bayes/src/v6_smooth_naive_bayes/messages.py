@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.dp import promise
 from fedbayes.dp.heavy_tails import NOISES
@@ -14,6 +13,7 @@ from fedbayes.federation import Message
 from fedbayes.federation.arrays import check_array
 from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.horizontal import Columns
+from fedbayes.typing import Floats, Integers
 
 SENSITIVITIES = ("smooth", "global", "published")
 
@@ -90,10 +90,10 @@ class Statistics(Message):
         (``published``), all measured from the lower bound in units of the range; or the sums of u and of u^2 - 1/2 with u in [-1, 1] (``global``).
     """
 
-    counts: NDArray[np.int64]
-    missing: NDArray[np.int64]
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
+    counts: Integers
+    missing: Integers
+    first: Floats
+    second: Floats
 
     def __post_init__(self) -> None:
         check_array("counts", self.counts, (None,), np.int64)

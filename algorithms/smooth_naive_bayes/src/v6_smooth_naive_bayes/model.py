@@ -10,22 +10,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.counting import class_counts, feature_table, table_feature
 from fedbayes.bayes.features import Feature, Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.dp import heavy_tails, mechanisms, smooth
+from fedbayes.typing import Array, Floats, Integers
 
 from . import published
 from .combination import combine_moments
 from .messages import Settings, Statistics
 from .queries import MISSING_QUERIES, ONE_BIN, Release, class_rows, counted, laplace_deviation, table_weights
-
-Floats = NDArray[np.float64]
 
 UNIT = (0.0, 1.0)  # bounds of a feature in units of its range
 LARGEST_VARIANCE, LARGEST_DEVIATION = 0.25, 0.5  # of values from 0 to 1: half at either end
@@ -39,15 +36,15 @@ class Summary:
     Shapes as in `messages.Statistics`.
     """
 
-    counts: NDArray[np.int64]
-    missing: NDArray[np.int64]
+    counts: Integers
+    missing: Integers
     first: Floats
     second: Floats
     first_scale: Floats
     second_scale: Floats
 
 
-def summarise(release: Release, encoded: Mapping[str, NDArray[Any]]) -> Summary:
+def summarise(release: Release, encoded: Mapping[str, Array]) -> Summary:
     """Return the exact statistics of one table and the scales of their noise.
 
     Parameters
@@ -68,14 +65,14 @@ def summarise(release: Release, encoded: Mapping[str, NDArray[Any]]) -> Summary:
     return Summary(counts, _missing(release, encoded), first, second, first_scale, second_scale)
 
 
-def _missing(release: Release, encoded: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+def _missing(release: Release, encoded: Mapping[str, Array]) -> Integers:
     """Return the rows of each class in which a numeric feature has no value, shape (features, classes); of no feature where they are not asked for."""
     labels, names = encoded[release.label], release.missing
     rows = [class_counts(labels[np.isnan(encoded[name])], release.classes) for name in names]
     return np.reshape(np.array(rows, dtype=np.int64), (len(names), release.classes))
 
 
-def _moments(release: Release, name: str, encoded: Mapping[str, NDArray[Any]]) -> list[Floats]:
+def _moments(release: Release, name: str, encoded: Mapping[str, Array]) -> list[Floats]:
     """Return [first, second, scale of first, scale of second] of one numeric feature by class."""
     schema, label, settings = release.schema, release.label, release.settings
     epsilon, classes = release.query_epsilon, release.classes
@@ -91,7 +88,7 @@ def _moments(release: Release, name: str, encoded: Mapping[str, NDArray[Any]]) -
 
 
 def _printed_moments(
-    values: Floats, labels: NDArray[Any], classes: int, bounds: tuple[float, float], epsilon: float
+    values: Floats, labels: Array, classes: int, bounds: tuple[float, float], epsilon: float
 ) -> list[Floats]:
     """Return the printed moments and scales in units of the range; computed in the column's own unit, on which they depend (see `published`)."""
     low, width = bounds[0], bounds[1] - bounds[0]
@@ -105,7 +102,7 @@ def _unit(values: Floats, bounds: tuple[float, float]) -> Floats:
     return np.asarray(np.clip((values - low) / (high - low), *UNIT))
 
 
-def _exact_sums(unit: Floats, labels: NDArray[Any], classes: int) -> tuple[Floats, Floats]:
+def _exact_sums(unit: Floats, labels: Array, classes: int) -> tuple[Floats, Floats]:
     """Return the sums of u and of u^2 - 1/2 by class, of u in [-1, 1]; no rounding, so one row changes them by at most 1 and 1/2.
 
     The terms are rounded to multiples of 2^-24, hence floats hold their sums exactly.

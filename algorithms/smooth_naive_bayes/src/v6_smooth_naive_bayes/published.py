@@ -12,11 +12,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes import randomness
+from fedbayes.typing import Floats, Integers
 
-Floats = NDArray[np.float64]
 _LARGEST = 2.0**53  # whole numbers beyond are no floats
 
 
@@ -61,7 +60,7 @@ def variance_sensitivity(ordered: Floats, width: float, epsilon: float) -> float
     return float((np.exp(-k * epsilon) * change).max())
 
 
-def perturb_class_counts(counts: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
+def perturb_class_counts(counts: Integers, epsilon: float) -> Integers:
     """Return class counts plus Cauchy noise of scale sqrt(2) / epsilon, cut at 0, as printed."""
     noisy = counts + math.sqrt(2.0) / epsilon * randomness.standard_cauchy(counts.shape)
     return np.asarray(np.rint(np.clip(noisy, 0.0, _LARGEST)), dtype=np.int64)

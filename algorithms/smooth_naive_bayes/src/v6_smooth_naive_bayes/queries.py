@@ -12,18 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.counting import table_width
 from fedbayes.bayes.schema import Schema
 from fedbayes.dp.laws import law_of
+from fedbayes.typing import Array, Floats, Integers
 
 from .messages import Settings, Statistics
-
-Floats = NDArray[np.float64]
 
 ONE_BIN = 1  # a numeric feature's table under global sensitivity: rows with and without a value
 MISSING_QUERIES = 2.0  # what a row with a value pays for its two moments, a row without may pay for its count
@@ -101,7 +98,7 @@ class Counted:
         float64, shape (numeric features, classes): rows with a value.
     """
 
-    tables: list[NDArray[np.int64]]
+    tables: list[Integers]
     classes: Floats
     present: Floats
 
@@ -132,14 +129,14 @@ def counted(reply: Statistics, release: Release) -> Counted:
     return Counted(parts, rows, rows - np.minimum(absent, np.maximum(rows, 0.0)))
 
 
-def class_rows(tables: Sequence[NDArray[Any]]) -> Floats:
+def class_rows(tables: Sequence[Array]) -> Floats:
     """Return the margins of the tables, averaged with weights inverse to their variances; shape (classes,)."""
     margins = np.stack([table.sum(axis=1) for table in tables]).astype(np.float64)
     weights = table_weights(tables)
     return np.asarray(weights @ margins / weights.sum())
 
 
-def table_weights(tables: Sequence[NDArray[Any]]) -> Floats:
+def table_weights(tables: Sequence[Array]) -> Floats:
     """Return the weight of each table's margin: the inverse of its variance, in units of a cell's."""
     return np.array([1.0 / table.shape[1] for table in tables])
 

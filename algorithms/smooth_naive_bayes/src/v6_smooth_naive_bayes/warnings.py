@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.typing import Floats
 
 from .combination import DEVIATION_FLOOR
 from .messages import Settings
 from .queries import Release
 
-Floats = NDArray[np.float64]
 DEFAULTS = Settings(1.0)
 MUCH_NOISE = 0.1  # of a feature's range
 SMALL_NOISE = 0.01  # of the squared range: where variances drown in more than this, not the bounds are to blame

@@ -11,16 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.hiding import hidden_configurations
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.bayes.tables import Counts
 from fedbayes.federation.errors import ThresholdError
+from fedbayes.typing import Array, Counts, Floats
 
 from .model import Learned
-
-Array = npt.NDArray[np.float64]
 
 
 def check_known(missing: Mapping[str, tuple[float, float]], minimum: float) -> None:
@@ -62,30 +59,28 @@ def guarded(learned: Learned, minimum: float) -> Learned:
     )
 
 
-def pooled(
-    parents: Mapping[str, Sequence[str]], counts: Mapping[str, npt.NDArray[Any]], minimum: float
-) -> dict[str, npt.NDArray[Any]]:
+def pooled(parents: Mapping[str, Sequence[str]], counts: Mapping[str, Array], minimum: float) -> dict[str, Array]:
     """Return family counts with the hidden configurations of a node as one; as they are where none is hidden."""
     return _together(parents, counts, minimum, counts, np.sum)
 
 
 def pooled_tables(
     parents: Mapping[str, Sequence[str]],
-    counts: Mapping[str, npt.NDArray[Any]],
-    tables: Mapping[str, Array],
+    counts: Mapping[str, Array],
+    tables: Mapping[str, Floats],
     minimum: float,
-) -> dict[str, Array]:
+) -> dict[str, Floats]:
     """Return a network's tables in the shape of `pooled`: the mean of the rows of hidden configurations."""
     return _together(parents, counts, minimum, tables, np.mean)
 
 
 def _together(
     parents: Mapping[str, Sequence[str]],
-    counts: Mapping[str, npt.NDArray[Any]],
+    counts: Mapping[str, Array],
     minimum: float,
-    tables: Mapping[str, npt.NDArray[Any]],
+    tables: Mapping[str, Array],
     unite: Callable[..., Any],
-) -> dict[str, npt.NDArray[Any]]:
+) -> dict[str, Array]:
     hidden = hidden_configurations(parents, {node: np.maximum(table, 0) for node, table in counts.items()}, minimum)
     united = {}
     for node, table in tables.items():

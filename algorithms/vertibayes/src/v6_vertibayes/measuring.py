@@ -18,7 +18,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.balance import balanced
 from fedbayes.bayes.junction_search import Limits, search
@@ -26,10 +25,10 @@ from fedbayes.bayes.markov import MarkovNetwork
 from fedbayes.bayes.scores import Score
 from fedbayes.bayes.squares import Axes, Margin
 from fedbayes.bayes.structure import Structure
-from fedbayes.bayes.tables import Counts, TableOracle
+from fedbayes.bayes.tables import TableOracle
 from fedbayes.federation.contrasts import Contrasts
+from fedbayes.typing import Counts
 
-Array = npt.NDArray[np.float64]
 Contrasted = Callable[[Sequence[tuple[str, ...]], Contrasts], list[Counts]]
 OUTSTANDING = 4.0
 """Standard deviations by which the records without a value of a column must exceed 0 to be believed: one column in 30,000 passes by chance."""

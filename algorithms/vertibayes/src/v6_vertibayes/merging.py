@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from fedbayes.bayes.discretise import Bins, minimum_description_length
-from fedbayes.bayes.tables import Counts
 from fedbayes.bayes.variable import Variable
 from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.installments import Installment
+from fedbayes.typing import Counts
 
 from .arguments import BY_CLASS
 from .sources import Source, Tables

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes import scores
 from fedbayes.bayes.em import EmSettings, expectation_maximisation, saturated
@@ -26,12 +25,11 @@ from fedbayes.bayes.structure import Structure, information_order, k2, with_coun
 from fedbayes.bayes.tables import TableCache, TableOracle
 from fedbayes.bayes.variable import MISSING_STATE as MISSING_STATE
 from fedbayes.bayes.variable import Variable as Variable
+from fedbayes.typing import Floats
 
 from .arguments import Fit
 from .gaps import ObservedStates, counted_again, without_gaps
 from .measuring import Batch, Contrasted, Measurer, measure
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Learned:
     """
 
     network: BayesianNetwork
-    counts: dict[str, Array]
+    counts: dict[str, Floats]
     structure: Structure
     intermediate: BayesianNetwork
     rows: float
@@ -196,7 +194,7 @@ def fit_tables(options: Fit, variables: Sequence[Variable], structure: Structure
 
 def three_steps(
     options: Fit, states: Mapping[str, tuple[str, ...]], intermediate: BayesianNetwork
-) -> tuple[BayesianNetwork, dict[str, Array], dict[str, Any]]:
+) -> tuple[BayesianNetwork, dict[str, Floats], dict[str, Any]]:
     """Return network and expected counts by the published three steps: synthetic rows of `intermediate`, then EM.
 
     References
@@ -220,7 +218,7 @@ def _maximise(
     parents: Mapping[str, Sequence[str]],
     rows: Codes,
     starts: int,
-) -> tuple[BayesianNetwork, dict[str, Array], dict[str, Any]]:
+) -> tuple[BayesianNetwork, dict[str, Floats], dict[str, Any]]:
     settings = EmSettings(starts=starts, pseudocount=options.added)
     fitted = expectation_maximisation(states, parents, rows, settings=settings)
     report = {
@@ -236,14 +234,14 @@ def _maximise(
 
 def by_families(
     options: Fit, states: Mapping[str, tuple[str, ...]], structure: Structure
-) -> tuple[BayesianNetwork, dict[str, Array], dict[str, Any]]:
+) -> tuple[BayesianNetwork, dict[str, Floats], dict[str, Any]]:
     """Return network and expected counts by EM on the counted patterns of every family: nothing is drawn.
 
     Each family's table, "missing" as a state, is a set of weighted incomplete records; EM runs on the saturated model
     of the family. Valid where values are missing completely at random, or depending on the family's observed members.
     A table in which noise leaves no record has no counts.
     """
-    counts: dict[str, Array] = {}
+    counts: dict[str, Floats] = {}
     converged, steps = True, 0
     for node, table in structure.counts.items():
         shape = [len(states[name]) for name in (*structure.parents[node], node)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
@@ -22,6 +21,7 @@ from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.record_shares import score_share, scored_once, summed
 from fedbayes.federation.vertical.replication import workspace_of
 from fedbayes.federation.vertical.workspace import Workspace
+from fedbayes.typing import Integers, Words
 
 from .messages import BY_ROWS, CountsReply, CountsRequest, ScoresRequest, TallyReply, TallyRequest
 from .prediction import Model, classifier_of, weighted
@@ -57,9 +57,7 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
     return CountsReply(station.mask(_leaving(station, asked, request)), station.public(station.policy.minimum_count))
 
 
-def _functions(
-    contrasts: Contrasts, tables: list[list[str]], states: dict[str, int], cells: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _functions(contrasts: Contrasts, tables: list[list[str]], states: dict[str, int], cells: Integers) -> Integers:
     try:
         contrasts.check_states(tables, states)
         return contrasts.of(tables, cells).astype(np.int64, copy=False)
@@ -67,9 +65,7 @@ def _functions(
         raise MessageError(str(problem)) from None
 
 
-def _leaving(
-    station: Station, values: npt.NDArray[np.int64], request: CountsRequest
-) -> Exact[npt.NDArray[np.uint64]] | Released[npt.NDArray[np.uint64]]:
+def _leaving(station: Station, values: Integers, request: CountsRequest) -> Exact[Words] | Released[Words]:
     """Return the tables as they may be masked: as they are, or paid for and with this station's share of the noise."""
     if request.noise is None:
         return station.exact(values.view(np.uint64), "tables", queries=len(request.tables))
@@ -154,7 +150,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
     )
 
 
-def _labels(station: Station, workspace: Workspace, setup: Setup, label: str) -> npt.NDArray[np.int64]:
+def _labels(station: Station, workspace: Workspace, setup: Setup, label: str) -> Integers:
     values = station.data(columns=[label], domain=setup.domain)[label]
     _, codes = resolve(label, values, setup.domain.get(label), setup.bins, True, True)
     return np.asarray(codes[workspace.common_order(len(codes))], dtype=np.int64)

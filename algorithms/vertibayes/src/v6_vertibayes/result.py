@@ -11,12 +11,12 @@ from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.probability_tables import log_likelihood_of
 from fedbayes.bayes.scores import by_name
 from fedbayes.bayes.structure import Structure
-from fedbayes.bayes.tables import Counts
 from fedbayes.dp.laws import law_of
 from fedbayes.dp.neighbors import OF_RECORDS
 from fedbayes.federation import Federation, results
 from fedbayes.federation.loudness import loud_cells
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
+from fedbayes.typing import Counts
 
 from .arguments import Fit
 from .budget import Budget

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tallies import Tallies, coarse_auc, scores_of
@@ -14,11 +13,10 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
+from fedbayes.typing import Floats
 
 from .messages import ScoresRequest, TallyReply, TallyRequest
 from .prediction import Model, classifier_of
-
-Array = npt.NDArray[np.float64]
 
 
 class RecordScores:
@@ -86,7 +84,7 @@ class RecordScores:
         }
         return self.federation.round("partial_scores", requests, members, RecordsReply, last=holder is None)
 
-    def predictions(self, identify: int) -> tuple[list[str], Array]:
+    def predictions(self, identify: int) -> tuple[list[str], Floats]:
         """Return the identifiers and class probabilities (rows, classes) of the common records."""
         replies = self._ask(None, identify)
         total = summed([reply.masked for reply in replies.values()])

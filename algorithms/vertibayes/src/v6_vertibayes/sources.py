@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.tables import Counts
 from fedbayes.bayes.variable import Variable
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, Parties, Preflight, Relation
@@ -24,6 +23,7 @@ from fedbayes.federation.vertical.opening import fold_domain
 from fedbayes.federation.vertical.roles import check_helper_name
 from fedbayes.federation.vertical.states import check_cells, check_public, public_states
 from fedbayes.mpc.ring import lift
+from fedbayes.typing import Counts
 
 from .budget import Budget
 from .messages import BY_ROWS, CountsReply, CountsRequest

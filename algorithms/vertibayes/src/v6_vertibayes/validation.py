@@ -13,27 +13,26 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes import metrics
 from fedbayes.bayes.discretise import Bins
 from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork, Codes
 from fedbayes.bayes.small_counts import grouped, shown
-from fedbayes.bayes.tables import Counts, TableOracle
+from fedbayes.bayes.tables import TableOracle
 from fedbayes.bayes.tallies import tenths
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.typing import Counts, Floats, Integers
 
 from .arguments import Fit
 from .guards import guarded
 from .model import Learned, Variable, fit_tables, refit, synthetic
 
-Array = npt.NDArray[np.float64]
 TINY = 1e-300  # in place of a probability of 0: its logarithm is beyond any loss that counts
 
 
 def assess(
-    network: BayesianNetwork, rows: Codes, label: str, weights: Array | None = None, minimum: float = 0
+    network: BayesianNetwork, rows: Codes, label: str, weights: Floats | None = None, minimum: float = 0
 ) -> dict[str, Any]:
     """Return how well the network predicts the label of rows from their other columns.
 
@@ -67,7 +66,7 @@ def assess(
     }
 
 
-def _scores(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array, minimum: float) -> dict[str, Any]:
+def _scores(truth: Integers, probabilities: Floats, weight: Floats, minimum: float) -> dict[str, Any]:
     classes = probabilities.shape[1]
     curves = _curves(truth, probabilities, weight)
     total = float(weight.sum())
@@ -88,7 +87,7 @@ def _scores(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array, m
     }
 
 
-def _curves(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array) -> list[metrics.Sides]:
+def _curves(truth: Integers, probabilities: Floats, weight: Floats) -> list[metrics.Sides]:
     """Return each class against all other records; probabilities that differ by rounding are ties."""
     scores = np.round(probabilities, 12)
     return [metrics.sides(truth == c, scores[:, c], weight) for c in range(probabilities.shape[1])]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import ROW, CountNoise, preflight, schema_errors
+from fedbayes.federation.horizontal import schema_errors
 
 from . import result
 from .arguments import CLUSTER_ROUNDS, SANDWICH_ROUNDS, Fit, checked_terms
@@ -20,7 +19,7 @@ from .horizontal.fitting import Sums, solve_sums
 from .horizontal.formula import Design, check_expressions, entry_of
 from .horizontal.messages import MOST_COLUMNS, Question, reference_of
 from .horizontal.private.fit import private_by_rows
-from .horizontal.tallies import summing_stations, tally, widths
+from .horizontal.tallies import stations_of_exact, tally, widths
 from .noisy.fit import private_by_columns
 from .rounds.lockstep import Alone, alone
 from .rounds.mean import mean_predictor
@@ -74,9 +73,7 @@ def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
     if asked.added.private:
         return private_by_rows(federation, asked.organizations, question, asked, asked.penalty)
     called = (*SUMMING, *(WEIGHING if asked.weights else ()), *(SCORING if asked.sandwich else ()))
-    derived = tuple(question.design.terms.derived_from) if question.design is not None else ()
-    opening = replace(preflight(question.columns, called, CountNoise(), False, ROW), derived_from=derived)
-    stations = summing_stations(federation, asked.organizations, opening)
+    stations = stations_of_exact(federation, asked.organizations, question, called)
     known = tally(federation, stations, question)
     sums = Sums(federation, stations, known, asked.limit - asked.sandwich)
     solution = solve_sums(sums, asked.penalty, asked.tolerance)

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
+from fedbayes.typing import Floats
 
 from .arguments import Fit
 from .cox.inference import LARGEST_EXPONENT, coefficient_table, in_order, inverse, likelihood_ratio
 from .cox.proportional import UNRANKED, UNSEEN, WEIGHTED, check, unavailable
 from .cox.survival import curve_json
 from .rounds.setup import Prepared
-
-Vector = npt.NDArray[np.float64]
 
 NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard are released without noise"
 AS_ASKED = ("ties", "penalty", "time", "event", "strata", "weights", "entry")
@@ -27,15 +25,15 @@ AS_ASKED = ("ties", "penalty", "time", "event", "strata", "weights", "entry")
 def model_json(
     prepared: Prepared,
     options: Fit,
-    coefficients: Vector,
-    information: Vector,
-    hazard: Vector,
+    coefficients: Floats,
+    information: Floats,
+    hazard: Floats,
     gain: float,
     offset: float,
-    score: Vector | None,
+    score: Floats | None,
     counts: Sequence[int | None],
     null: float,
-    squares: Vector | None = None,
+    squares: Floats | None = None,
 ) -> dict[str, Any]:
     """Return the fitted model as JSON; `coefficients` and `information` in the units of the data.
 
@@ -71,7 +69,7 @@ def model_json(
 
 
 def _proportional_hazards(
-    prepared: Prepared, options: Fit, score: Vector | None, covariance: Vector
+    prepared: Prepared, options: Fit, score: Floats | None, covariance: Floats
 ) -> dict[str, Any] | None:
     """Return the check of proportional hazards, or why there is none."""
     if score is None:
@@ -81,7 +79,7 @@ def _proportional_hazards(
     return check(prepared.names, score * scales[: len(score)], covariance, options.time_transform)
 
 
-def warn_of_units(federation: Federation, names: Sequence[str], coefficients: Vector) -> None:
+def warn_of_units(federation: Federation, names: Sequence[str], coefficients: Floats) -> None:
     """Warn of features in units so small that a hazard ratio of one unit is no number; `coefficients` in the units of the data."""
     far = [n for n, value in zip(names, coefficients, strict=True) if abs(value) > LARGEST_EXPONENT]
     if far:
@@ -101,7 +99,7 @@ def warn_of_no_hazard(federation: Federation, strata: Sequence[str]) -> None:
         )
 
 
-def baseline_json(prepared: Prepared, hazard: Vector) -> dict[str, Any]:
+def baseline_json(prepared: Prepared, hazard: Floats) -> dict[str, Any]:
     """Return the cumulative baseline hazard at the mean, by stratum, at times with several events between them."""
     outcome = prepared.outcome
     codes, edges = np.array(outcome.edge_strata, dtype=int), np.array(outcome.edges, dtype=float)

@@ -14,7 +14,9 @@ from itertools import product
 
 import numpy as np
 
-from fedbayes.bayes.network import MOST_CELLS, Array, BayesianNetwork
+from fedbayes.bayes.network import MOST_CELLS, BayesianNetwork
+
+from ..typing import Floats
 
 _TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|[{}()\[\],;|]|[^\s{}()\[\],;|"]+', re.DOTALL)
 
@@ -89,7 +91,7 @@ class _Reader:
         self.states: dict[str, list[str]] = {}
         self.labels: dict[str, dict[str, list[str]]] = {}
         self.parents: dict[str, list[str]] = {}
-        self.tables: dict[str, Array] = {}
+        self.tables: dict[str, Floats] = {}
 
     def read(self) -> None:
         for token in self._tokens:
@@ -171,9 +173,9 @@ class _Reader:
         return BayesianNetwork(states, parents, tables)
 
 
-def _renormalise(name: str, table: Array) -> Array:
+def _renormalise(name: str, table: Floats) -> Floats:
     totals = table.sum(axis=-1, keepdims=True)
     if not np.allclose(totals, 1.0, atol=1e-3):
         raise ValueError(f"the probabilities of {name} do not sum to one")
-    normal: Array = table / totals
+    normal: Floats = table / totals
     return normal

@@ -6,13 +6,12 @@ are compared with borders afterwards, and a promise says what one row changes, t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+
+from ..typing import Array, Floats
 
 
-def product(columns: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.float64]:
+def product(columns: Array, weights: Array) -> Floats:
     """Return ``columns @ weights``, added column by column.
 
     Parameters

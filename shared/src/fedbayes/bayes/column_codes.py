@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes.encoding import Outside, SchemaError, blocks, canonical_text, composed, number_of, written_as
 
+from ..typing import Array, Booleans, Floats, Integers
+
 MISSING = -1
 """The code of a missing value."""
 _UNKNOWN = -2  # of one that is there, but in none of the categories
@@ -59,7 +61,7 @@ class Coded:
     places: NDArray[np.signedinteger[Any]]
     distinct: Distinct
 
-    def looked_up(self, table: NDArray[Any]) -> NDArray[Any]:
+    def looked_up(self, table: Array) -> Array:
         """Return what a table says of each row, shape (n,); its last entry, after those of the distinct values, is for missing ones."""
         entries = np.empty(len(self.places), dtype=table.dtype)
         for rows in blocks(len(entries)):
@@ -88,7 +90,7 @@ def _is_plain(values: Any, kinds: str) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in kinds
 
 
-def numbers(name: str, values: Any, bounds: tuple[float, float], outside: Outside) -> NDArray[np.float64]:
+def numbers(name: str, values: Any, bounds: tuple[float, float], outside: Outside) -> Floats:
     """Return a numeric column as float64 within the bounds, NaN = missing.
 
     Raises
@@ -104,7 +106,7 @@ def numbers(name: str, values: Any, bounds: tuple[float, float], outside: Outsid
     return np.clip(array, *bounds)
 
 
-def _as_float(name: str, values: Any, refuses: bool = True) -> NDArray[np.float64]:
+def _as_float(name: str, values: Any, refuses: bool = True) -> Floats:
     """Return the numbers; what is none is refused, or NaN."""
     if getattr(getattr(values, "dtype", None), "kind", "O") in "Mmc":
         if not refuses:
@@ -126,7 +128,7 @@ def _as_float(name: str, values: Any, refuses: bool = True) -> NDArray[np.float6
     return np.asarray(pandas.Series(pandas.to_numeric(values)).to_numpy(dtype=np.float64, na_value=np.nan))
 
 
-def nearest_floats(values: Iterable[object]) -> NDArray[np.float64]:
+def nearest_floats(values: Iterable[object]) -> Floats:
     """Return the numbers that cells are, float64, shape (n,); NaN where they are missing or none."""
     return np.array([_nearest_float(value) for value in values], dtype=np.float64)
 
@@ -139,7 +141,7 @@ def _nearest_float(value: object) -> float:
     return np.nan if number is None else number
 
 
-def _present(coded: Coded) -> NDArray[Any]:
+def _present(coded: Coded) -> Array:
     """Return the distinct values, shape (k,), those that no row has as missing."""
     present = np.bincount(coded.places + 1, minlength=len(coded.distinct.values) + 1)[1:] > 0
     values = np.array([*coded.distinct.values, None], dtype=object)[:-1]
@@ -184,7 +186,7 @@ def _category_codes(codes: Mapping[str, int], values: Any, unknown: int = _UNKNO
     return coded.looked_up(coded.distinct.codes_in(codes, unknown))
 
 
-def _whole_codes(codes: Mapping[str, int], values: NDArray[Any], unknown: int) -> NDArray[np.int32] | None:
+def _whole_codes(codes: Mapping[str, int], values: Array, unknown: int) -> NDArray[np.int32] | None:
     """Codes of numbers through a table over the range of the whole categories; None if too wide, or where a number is not whole."""
     whole = {int(text): code for text, code in codes.items() if _WHOLE.fullmatch(text)}
     low = min(whole, default=0)
@@ -214,7 +216,7 @@ def unknown_share(codes: Mapping[str, int], values: Any) -> float:
     return int(np.count_nonzero(category_codes == _UNKNOWN)) / there if there else 0.0
 
 
-def absent(values: Any) -> NDArray[np.bool_]:
+def absent(values: Any) -> Booleans:
     """Return where a column, shape (n,), holds nothing: None, NaN, NaT, NA or empty text."""
     if _is_plain(values, "iub"):
         return np.zeros(len(values), dtype=np.bool_)
@@ -223,7 +225,7 @@ def absent(values: Any) -> NDArray[np.bool_]:
     return np.asarray(_category_codes({}, values) == MISSING)
 
 
-def identifier_codes(values: Any) -> NDArray[np.int64]:
+def identifier_codes(values: Any) -> Integers:
     """Return a number for every distinct identifier, int64, shape (n,); -1 where it is missing.
 
     Identifiers are compared as they are written, but for blanks around them: ``007`` and ``7`` are two where the column is text.
@@ -260,7 +262,7 @@ def _coded(values: Any) -> Coded:
     return Coded(places, Distinct(distinct))
 
 
-def distinct_values(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
+def distinct_values(column: Any) -> tuple[Integers, list[Any]]:
     """Return the place of each value of a pandas.Series, shape (n,), -1 = missing, among its distinct ones, and these.
 
     Truth values are told from the numbers that equal them, which pandas does not: the first of them in the column would decide what the others are.

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.encoding import SchemaError, bin_codes, blocks
 from fedbayes.bayes.features import CategoricalTables, Feature, Gaussian, Histogram
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
 
+from ..typing import Array, Floats, Integers
+
 Bins = int | Mapping[str, int | Sequence[float]]
 
 DEFAULT_BINS = 20  # of a numeric feature, unless the caller says
 
 
-def class_counts(labels: NDArray[Any], classes: int) -> NDArray[np.int64]:
+def class_counts(labels: Array, classes: int) -> Integers:
     """Return the rows of each class, int64, shape (classes,); rows without a label (-1) are left out."""
     return np.bincount(labels[labels >= 0], minlength=classes).astype(np.int64)
 
 
-def count_table(labels: NDArray[Any], codes: NDArray[Any], classes: int, cardinality: int) -> NDArray[np.int64]:
+def count_table(labels: Array, codes: Array, classes: int, cardinality: int) -> Integers:
     """Count rows by class and value.
 
     Parameters
@@ -49,7 +49,7 @@ def count_table(labels: NDArray[Any], codes: NDArray[Any], classes: int, cardina
     return np.concatenate([labelled[:, 1:], labelled[:, :1]], axis=1)
 
 
-def unit_values(values: NDArray[np.float64], bounds: tuple[float, float]) -> NDArray[np.float64]:
+def unit_values(values: Floats, bounds: tuple[float, float]) -> Floats:
     """Map [low, high] on [-1, 1]; cut there after scaling, since rounding of the middle can lead beyond."""
     middle, half = (bounds[0] + bounds[1]) / 2, (bounds[1] - bounds[0]) / 2
     return np.asarray(np.clip((values - middle) / half, -1.0, 1.0))
@@ -60,7 +60,7 @@ def bins_of(bins: Bins, name: str) -> int | Sequence[float]:
     return bins.get(name, DEFAULT_BINS) if isinstance(bins, Mapping) else bins
 
 
-def column_edges(schema: Schema, name: str, bins: Bins) -> NDArray[np.float64]:
+def column_edges(schema: Schema, name: str, bins: Bins) -> Floats:
     """Return the public bin edges of a numeric column."""
     return schema[name].edges(bins_of(bins, name))
 
@@ -71,9 +71,7 @@ def table_width(schema: Schema, name: str, bins: Bins) -> int:
     return column.cardinality + 1 if column.is_categorical else len(column_edges(schema, name, bins))
 
 
-def feature_table(
-    schema: Schema, label: str, name: str, encoded: Mapping[str, NDArray[Any]], bins: Bins
-) -> NDArray[np.int64]:
+def feature_table(schema: Schema, label: str, name: str, encoded: Mapping[str, Array], bins: Bins) -> Integers:
     """Count one feature, categorical or binned, by class: int64, shape (classes, values + 1), missing last."""
     column = schema[name]
     values, cardinality = encoded[name], 0
@@ -86,8 +84,8 @@ def feature_table(
 
 
 def gaussian_moments(
-    schema: Schema, label: str, name: str, encoded: Mapping[str, NDArray[Any]]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    schema: Schema, label: str, name: str, encoded: Mapping[str, Array]
+) -> tuple[Integers, Floats, Floats]:
     """Return (rows, sum of u, sum of u**2 - 1/2) of a numeric column by class, each of shape (classes,)."""
     classes = schema[label].cardinality
     labels, values = encoded[label], encoded[name]
@@ -100,9 +98,7 @@ def gaussian_moments(
     return counts, totals, squares
 
 
-def table_feature(
-    schema: Schema, name: str, table: NDArray[Any], bins: Bins, noise: float, pseudocount: float
-) -> Feature:
+def table_feature(schema: Schema, name: str, table: Array, bins: Bins, noise: float, pseudocount: float) -> Feature:
     """Make the distribution of a feature from its table with the missing values' column last."""
     counts = np.asarray(table[:, :-1], dtype=np.float64)
     missing = np.asarray(table[:, -1], dtype=np.float64)
@@ -114,7 +110,7 @@ def table_feature(
 def fit_model(
     schema: Schema,
     label: str,
-    encoded: Mapping[str, NDArray[Any]],
+    encoded: Mapping[str, Array],
     statistics: str = "histogram",
     bins: Bins = DEFAULT_BINS,
     pseudocount: float = 1.0,

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.encoding import equal_widths
-from fedbayes.bayes.network import MISSING, Array, Codes
+from fedbayes.bayes.network import MISSING, Codes
+
+from ..typing import Floats
 
 MINIMUM_RECORDS = 10  # of a published bin (van Daalen et al.)
 MINIMUM_SHARE = 0.1  # of a published bin, of all records
@@ -148,7 +150,7 @@ def minimum_description_length(counts: npt.ArrayLike, cuts: Sequence[float]) -> 
     return Bins(tuple(float(cuts[cut - 1]) for cut in sorted(kept)))
 
 
-def _best_cut(cumulative: Array, low: int, high: int) -> int | None:
+def _best_cut(cumulative: Floats, low: int, high: int) -> int | None:
     """Return the cut with the least class entropy in fine bins [low, high) if it pays for itself, else
     None.
     """
@@ -172,6 +174,6 @@ def _best_cut(cumulative: Array, low: int, high: int) -> int | None:
     return best_cut if gain > (log2(rows - 1.0) + delta) / rows else None
 
 
-def _entropy(counts: Array) -> float:
+def _entropy(counts: Floats) -> float:
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log2(shares)).sum())

@@ -18,9 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbayes.bayes.inference import JunctionTree
-from fedbayes.bayes.network import Array, BayesianNetwork, Codes
+from fedbayes.bayes.network import BayesianNetwork, Codes
 from fedbayes.bayes.probability_tables import normalise
 from fedbayes.randomness import uniform_floats
+
+from ..typing import Floats
 
 SLACK = 1e-8  # relative fall of the objective that is put down to rounding
 CELL_TOLERANCE = 1e-9  # largest change of a probability in the last step of `saturated`; below ten times as much, what no record shows is 0
@@ -74,7 +76,7 @@ class EmResult:
     """
 
     network: BayesianNetwork
-    counts: dict[str, Array]
+    counts: dict[str, Floats]
     log_likelihood: float
     trace: tuple[float, ...]
     converged: bool
@@ -85,7 +87,7 @@ def expectation_maximisation(
     states: Mapping[str, Sequence[str]],
     parents: Mapping[str, Sequence[str]],
     codes: Codes,
-    weights: Array | None = None,
+    weights: Floats | None = None,
     settings: EmSettings | None = None,
 ) -> EmResult:
     """Return the best tables over several starts for records with missing values.
@@ -128,7 +130,7 @@ def expectation_maximisation(
     return best
 
 
-def saturated(table: Array, shape: Sequence[int]) -> tuple[Array, bool, int]:
+def saturated(table: Floats, shape: Sequence[int]) -> tuple[Floats, bool, int]:
     """Return expected counts of a table's cells under the most likely joint distribution of its columns, gaps anywhere in it.
 
     Starts from the records without gaps, to which half a count a cell is added, distributed as if the columns did not depend on one another: so
@@ -181,7 +183,7 @@ def saturated(table: Array, shape: Sequence[int]) -> tuple[Array, bool, int]:
     return cells / cells.sum() * table.sum(), steps < SATURATED_STEPS, steps
 
 
-def _independent(table: Array) -> Array:
+def _independent(table: Floats) -> Floats:
     """Return the product of the columns' distributions, each of the records that have it; of a column that none has, the uniform one."""
     product = np.ones(())
     for axis in range(table.ndim):
@@ -192,7 +194,7 @@ def _independent(table: Array) -> Array:
     return np.asarray(product)
 
 
-def _patterns(table: Array) -> list[tuple[tuple[int, ...], Array]]:
+def _patterns(table: Floats) -> list[tuple[tuple[int, ...], Floats]]:
     """Return, for each set of axes that records lack together, the axes and the counts, of length 1 along them."""
     patterns = []
     for lacking in itertools.product((False, True), repeat=table.ndim):
@@ -202,7 +204,7 @@ def _patterns(table: Array) -> list[tuple[tuple[int, ...], Array]]:
     return patterns
 
 
-def _complete(joint: Array, patterns: Sequence[tuple[tuple[int, ...], Array]]) -> tuple[Array, float]:
+def _complete(joint: Floats, patterns: Sequence[tuple[tuple[int, ...], Floats]]) -> tuple[Floats, float]:
     """Return the joint distribution after one step, and the log-likelihood before it."""
     expected, likelihood = np.zeros_like(joint), 0.0
     for lacking, counts in patterns:
@@ -213,7 +215,7 @@ def _complete(joint: Array, patterns: Sequence[tuple[tuple[int, ...], Array]]) -
     return expected / expected.sum(), likelihood
 
 
-def _extrapolate(start: Array, once: Array, twice: Array) -> Array:
+def _extrapolate(start: Floats, once: Floats, twice: Floats) -> Floats:
     """Return a distribution further along the way that two steps took; no cell becomes 0, from which none comes back."""
     way, bend = once - start, twice - 2 * once + start
     length = -max(1.0, float(np.linalg.norm(way) / max(np.linalg.norm(bend), np.finfo(np.float64).tiny)))
@@ -225,7 +227,7 @@ def _extrapolate(start: Array, once: Array, twice: Array) -> Array:
     return twice
 
 
-def distinct(codes: Codes, weights: Array | None = None) -> tuple[Codes, Array]:
+def distinct(codes: Codes, weights: Floats | None = None) -> tuple[Codes, Floats]:
     """Return the distinct records (patterns, nodes) and their summed weights (patterns,)."""
     weight = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
     kept = weight > 0
@@ -235,7 +237,7 @@ def distinct(codes: Codes, weights: Array | None = None) -> tuple[Codes, Array]:
     return patterns, sums
 
 
-def _run(tree: JunctionTree, codes: Codes, weights: Array, settings: EmSettings, start: int) -> EmResult:
+def _run(tree: JunctionTree, codes: Codes, weights: Floats, settings: EmSettings, start: int) -> EmResult:
     trace: list[float] = []
     converged = False
     counts, likelihood = tree.expected_counts(codes, weights)
@@ -266,11 +268,11 @@ def _prior(network: BayesianNetwork, pseudocount: float) -> float:
 
 
 def _available(
-    states: Mapping[str, Sequence[str]], parents: Mapping[str, Sequence[str]], codes: Codes, weights: Array
-) -> dict[str, Array]:
+    states: Mapping[str, Sequence[str]], parents: Mapping[str, Sequence[str]], codes: Codes, weights: Floats
+) -> dict[str, Floats]:
     """Return weighted family counts over the records in which the whole family was observed."""
     axis_of = {node: position for position, node in enumerate(states)}
-    counts: dict[str, Array] = {}
+    counts: dict[str, Floats] = {}
     for node in states:
         family = [*parents[node], node]
         shape = tuple(len(states[name]) for name in family)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.encoding import SchemaError, bin_codes
 from fedbayes.bayes.schema import LARGEST_BOUND, NARROWEST_RANGE, SMALLEST_RANGE, Column
 from fedbayes.bayes.smoothing import table_probabilities
 
-Floats = NDArray[np.float64]
+from ..typing import Array, Floats
 
 RELATIVE_VARIANCE_FLOOR = 1e-9  # of the pooled variance, as scikit-learn's var_smoothing
 NOISY_STANDARD_DEVIATION_FLOOR = 0.01  # of half the range of the bounds
@@ -21,29 +21,7 @@ LARGEST_COUNT = 1e18  # below 2^63
 LARGEST_MOMENT = 1e30  # of half the range: what rounding and noise can make of a mean, and no more
 
 
-class Feature(Protocol):
-    """What a distribution of a feature given the class offers to :class:`fedbayes.bayes.naive_bayes.NaiveBayes`."""
-
-    kind: ClassVar[str]
-
-    def check(self, column: Column, classes: int) -> None:
-        """Raise SchemaError unless the distribution fits this column and number of classes."""
-
-    def log_likelihood(self, values: NDArray[Any], totals: Floats) -> Floats:
-        """Return log P(value | class), shape (n, classes), 0 where the value is missing.
-
-        ``values``: what ``Column.encode`` gave; ``totals``: float64, shape (classes,), > 0.
-        """
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON."""
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Feature:
-        """Read what ``to_dict`` wrote."""
-
-
-def _log_rows(probabilities: Floats, codes: NDArray[Any]) -> Floats:
+def _log_rows(probabilities: Floats, codes: Array) -> Floats:
     """Log P of each code (int, -1 = missing): shape (n, classes)."""
     with np.errstate(divide="ignore"):
         table = np.maximum(np.log(probabilities), -1e6)
@@ -63,10 +41,21 @@ def _shaped(name: str, value: Any, shape: tuple[int, ...]) -> None:
         raise SchemaError(f"{name} must have shape {shape}")
 
 
-class _Json:
-    """JSON of a frozen dataclass whose fields are arrays and numbers."""
+class Feature(ABC):
+    """A distribution of a feature given the class, for :class:`fedbayes.bayes.naive_bayes.NaiveBayes`: a frozen dataclass of arrays and numbers."""
 
     kind: ClassVar[str]
+
+    @abstractmethod
+    def check(self, column: Column, classes: int) -> None:
+        """Raise SchemaError unless the distribution fits this column and number of classes."""
+
+    @abstractmethod
+    def log_likelihood(self, values: Array, totals: Floats) -> Floats:
+        """Return log P(value | class), shape (n, classes), 0 where the value is missing.
+
+        ``values``: what ``Column.encode`` gave; ``totals``: float64, shape (classes,), > 0.
+        """
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
@@ -83,7 +72,7 @@ class _Json:
         return cls(**{n: _number_or_array(data[n]) for n in names})
 
 
-class _Tables(_Json):
+class _Tables(Feature):
     """What tables of counts share."""
 
     counts: Floats
@@ -130,7 +119,7 @@ class CategoricalTables(_Tables):
         _shaped(f"counts of {column.name!r}", self.counts, (classes, column.cardinality))
         _shaped(f"missing of {column.name!r}", self.missing, (classes,))
 
-    def log_likelihood(self, values: NDArray[Any], totals: Floats) -> Floats:
+    def log_likelihood(self, values: Array, totals: Floats) -> Floats:
         """Return log P(value | class) of codes (-1 = missing), shape (n, classes)."""
         return _log_rows(self.probabilities(totals), values)
 
@@ -171,14 +160,14 @@ class Histogram(_Tables):
         _shaped(f"counts of {column.name!r}", self.counts, (classes, len(self.edges) - 1))
         _shaped(f"missing of {column.name!r}", self.missing, (classes,))
 
-    def log_likelihood(self, values: NDArray[Any], totals: Floats) -> Floats:
+    def log_likelihood(self, values: Array, totals: Floats) -> Floats:
         """Return log P(bin | class) of numbers (NaN = missing), shape (n, classes)."""
         clipped = np.clip(values, self.edges[0], self.edges[-1])
         return _log_rows(self.probabilities(totals), bin_codes(clipped, self.edges))
 
 
 @dataclass(frozen=True)
-class Gaussian(_Json):
+class Gaussian(Feature):
     """Moments of a numeric feature in each class, in public units.
 
     With the bounds [low, high], a value counts as ``u = (x - middle) / half`` in [-1, 1], and its square as
@@ -276,7 +265,7 @@ class Gaussian(_Json):
         variance = np.clip(second - mean**2, floor, 1.0 if self.noise > 0 else None)
         return np.asarray(mean), np.asarray(variance)
 
-    def log_likelihood(self, values: NDArray[Any], totals: Floats) -> Floats:
+    def log_likelihood(self, values: Array, totals: Floats) -> Floats:
         """Return the log density of numbers (NaN = missing) in each class, shape (n, classes)."""
         mean, variance = self.moments()
         deviations = (np.asarray(values, dtype=np.float64)[:, None] - mean) ** 2 / variance

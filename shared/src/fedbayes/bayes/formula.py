@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..typing import Array, Floats
 from .encoding import SchemaError, canonical_text, meant_texts, number_written
-
-Floats = NDArray[np.float64]
 
 LONGEST = 1000  # characters
 DEEPEST = 30  # nested operations; far below Python's recursion limit
@@ -265,7 +263,7 @@ def _text(node: ast.expr, table: Mapping[str, Any]) -> Any:
     return as_texts(np.atleast_1d(_number(node, table)))
 
 
-def as_texts(values: Any) -> NDArray[Any]:
+def as_texts(values: Any) -> Array:
     """Return the canonical text of every value, an object array of shape (n,); empty where it is missing."""
     return np.array(each(values, lambda value: canonical_text(value) or ""), dtype=object)
 

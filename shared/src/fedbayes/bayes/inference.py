@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.junction import JoinTree, build_tree
-from fedbayes.bayes.network import MISSING, Array, BayesianNetwork, Codes
+from fedbayes.bayes.network import MISSING, BayesianNetwork, Codes
+
+from ..typing import Floats
 
 CHUNK_CELLS = 2**21  # cells of all cliques of a batch that are held at once
 
@@ -45,12 +46,12 @@ class JunctionTree:
             return JunctionTree(network)
         return JunctionTree(network, self._tree)
 
-    def log_likelihood(self, codes: Codes) -> Array:
+    def log_likelihood(self, codes: Codes) -> Floats:
         """Return log P(evidence) of each row, shape (batch,); -inf for impossible evidence."""
         parts = [self._collect(chunk)[1] for chunk in self._chunks(codes)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def posterior(self, codes: Codes, target: str) -> Array:
+    def posterior(self, codes: Codes, target: str) -> Floats:
         """Return P(target | evidence) of each row, shape (batch, states of target).
 
         Evidence on the target itself is ignored. Impossible evidence (probability 0) gives the uniform
@@ -62,7 +63,7 @@ class JunctionTree:
         parts = [self._marginal(self._calibrate(chunk)[0], position) for chunk in self._chunks(evidence)]
         return np.concatenate(parts) if parts else np.zeros((0, self._cards[position]))
 
-    def expected_counts(self, codes: Codes, weights: Array | None = None) -> tuple[dict[str, Array], float]:
+    def expected_counts(self, codes: Codes, weights: Floats | None = None) -> tuple[dict[str, Floats], float]:
         """Return the expected family counts given the evidence, and the weighted log-likelihood.
 
         Rows of impossible evidence add nothing to the counts and -inf to the likelihood.
@@ -94,7 +95,7 @@ class JunctionTree:
         for start in range(0, len(codes), self._chunk):
             yield codes[start : start + self._chunk]
 
-    def _potentials(self) -> list[Array]:
+    def _potentials(self) -> list[Floats]:
         potentials = [np.ones([self._cards[v] for v in clique]) for clique in self._tree.cliques]
         for position, node in enumerate(self.network.nodes):
             clique = self._tree.home[position]
@@ -102,7 +103,7 @@ class JunctionTree:
             potentials[clique] = potentials[clique] * table
         return potentials
 
-    def _enter(self, codes: Codes, clique: int) -> Array:
+    def _enter(self, codes: Codes, clique: int) -> Floats:
         """Return the potential of a clique with the evidence on the nodes at home in it, shape (batch,
         *cards).
         """
@@ -117,9 +118,9 @@ class JunctionTree:
             potential = potential * likelihood.reshape(shape)
         return np.broadcast_to(potential, (len(codes), *self._base[clique].shape))
 
-    def _collect(self, codes: Codes) -> tuple[list[Array], Array, list[Array | None]]:
+    def _collect(self, codes: Codes) -> tuple[list[Floats], Floats, list[Floats | None]]:
         potentials = [self._enter(codes, clique) for clique in range(len(self._base))]
-        upward: list[Array | None] = [None] * len(potentials)
+        upward: list[Floats | None] = [None] * len(potentials)
         logs = np.zeros(len(codes))
         for clique, parent in enumerate(self._tree.above):
             scale = _scale(potentials[clique])
@@ -132,7 +133,7 @@ class JunctionTree:
                 potentials[parent] = potentials[parent] * self._widen(message, clique, parent)
         return potentials, logs, upward
 
-    def _calibrate(self, codes: Codes) -> tuple[list[Array], Array]:
+    def _calibrate(self, codes: Codes) -> tuple[list[Floats], Floats]:
         beliefs, logs, upward = self._collect(codes)
         for clique in range(len(beliefs) - 2, -1, -1):
             parent, sent = self._tree.above[clique], upward[clique]
@@ -144,7 +145,7 @@ class JunctionTree:
             beliefs[clique] = _divide(belief, _scale(belief))
         return beliefs, logs
 
-    def marginals(self, codes: Codes) -> dict[str, Array]:
+    def marginals(self, codes: Codes) -> dict[str, Floats]:
         """Return P(node | evidence) of every node, each of shape (batch, states)."""
         beliefs = [self._calibrate(chunk)[0] for chunk in self._chunks(codes)]
         return {
@@ -152,23 +153,23 @@ class JunctionTree:
             for position, node in enumerate(self.network.nodes)
         }
 
-    def _marginal(self, beliefs: Sequence[Array], position: int) -> Array:
+    def _marginal(self, beliefs: Sequence[Floats], position: int) -> Floats:
         clique = self._tree.home[position]
         axes = tuple(1 + axis for axis, v in enumerate(self._tree.cliques[clique]) if v != position)
         marginal = beliefs[clique].sum(axis=axes)
         scale = _scale(marginal)
-        posterior: Array = _divide(marginal, scale)
+        posterior: Floats = _divide(marginal, scale)
         posterior[scale <= 0] = 1.0 / self._cards[position]
         return posterior
 
-    def _message(self, potential: Array, source: int, target: int) -> Array:
+    def _message(self, potential: Floats, source: int, target: int) -> Floats:
         """Return the potential summed to the separator with another clique, axes in sorted order."""
         kept = set(self._tree.cliques[target])
         axes = tuple(1 + axis for axis, v in enumerate(self._tree.cliques[source]) if v not in kept)
-        message: Array = potential.sum(axis=axes)
+        message: Floats = potential.sum(axis=axes)
         return message
 
-    def _widen(self, message: Array, source: int, target: int) -> Array:
+    def _widen(self, message: Floats, source: int, target: int) -> Floats:
         """Return a message with axes of length one for the variables that only the target clique has."""
         shared = set(self._tree.cliques[source])
         cards = [self._cards[v] if v in shared else 1 for v in self._tree.cliques[target]]
@@ -200,7 +201,7 @@ def query(
     return {name: dict(zip(network.states[name], marginals[name][0].tolist(), strict=True)) for name in names}
 
 
-def posteriors(network: BayesianNetwork, codes: Codes, target: str) -> Array:
+def posteriors(network: BayesianNetwork, codes: Codes, target: str) -> Floats:
     """Return P(target | all other observed nodes) of each record, shape (rows, states of target).
 
     Records whose Markov blanket is complete need no tree: the product of the target's table and its
@@ -217,7 +218,7 @@ def posteriors(network: BayesianNetwork, codes: Codes, target: str) -> Array:
     return result
 
 
-def _from_blanket(network: BayesianNetwork, codes: Codes, target: str, children: Sequence[str]) -> Array:
+def _from_blanket(network: BayesianNetwork, codes: Codes, target: str, children: Sequence[str]) -> Floats:
     position = network.nodes.index(target)
     states = len(network.states[target])
     logs = np.zeros((len(codes), states))
@@ -229,11 +230,11 @@ def _from_blanket(network: BayesianNetwork, codes: Codes, target: str, children:
     top = logs.max(axis=1, keepdims=True)
     possible = np.isfinite(top)
     weights = np.exp(np.where(possible, logs, 0.0) - np.where(possible, top, 0.0))
-    normalised: Array = weights / weights.sum(axis=1, keepdims=True)
+    normalised: Floats = weights / weights.sum(axis=1, keepdims=True)
     return normalised
 
 
-def _embed(table: Array, family: Sequence[int], clique: Sequence[int]) -> Array:
+def _embed(table: Floats, family: Sequence[int], clique: Sequence[int]) -> Floats:
     """Return a family table with its axes sorted and an axis of length one for every other member of the
     clique.
     """
@@ -242,18 +243,18 @@ def _embed(table: Array, family: Sequence[int], clique: Sequence[int]) -> Array:
     return np.transpose(table, order).reshape([cards.get(v, 1) for v in clique])
 
 
-def _project(belief: Array, clique: Sequence[int], family: Sequence[int]) -> Array:
+def _project(belief: Floats, clique: Sequence[int], family: Sequence[int]) -> Floats:
     """Return a clique's table summed to a family, axes in the family's order."""
     kept = [v for v in clique if v in family]
     summed = belief.sum(axis=tuple(axis for axis, v in enumerate(clique) if v not in family))
     return np.transpose(summed, [kept.index(v) for v in family])
 
 
-def _scale(potential: npt.NDArray[np.float64]) -> Array:
-    total: Array = potential.reshape(len(potential), -1).sum(axis=1)
+def _scale(potential: Floats) -> Floats:
+    total: Floats = potential.reshape(len(potential), -1).sum(axis=1)
     return total
 
 
-def _divide(potential: Array, scale: Array) -> Array:
+def _divide(potential: Floats, scale: Floats) -> Floats:
     shaped = scale.reshape([-1] + [1] * (potential.ndim - 1))
     return np.divide(potential, shaped, out=np.zeros_like(potential), where=shaped > 0)

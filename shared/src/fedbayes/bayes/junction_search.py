@@ -20,7 +20,9 @@ from scipy.special import chdtri
 
 from fedbayes.bayes.junction import TREE_CELLS
 from fedbayes.bayes.markov import MarkovNetwork, starts_of
-from fedbayes.bayes.squares import Array, Margin, along
+from fedbayes.bayes.squares import Margin, along
+
+from ..typing import Floats
 
 STANDS_OUT = 0.01
 """Chance that a pair without any dependence stands out of the noise, where single columns are known well."""
@@ -46,7 +48,7 @@ class Limits:
     cells: float
 
 
-def surplus(measured: Margin, expected: Array) -> float:
+def surplus(measured: Margin, expected: Floats) -> float:
     """Return how many counts a table is from what a network expects, beyond what noise adds to that; 0 where noise explains it all.
 
     Parameters

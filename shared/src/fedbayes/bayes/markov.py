@@ -18,7 +18,9 @@ from itertools import pairwise
 import numpy as np
 
 from fedbayes.bayes.junction import JoinTree, tree_of_graph
-from fedbayes.bayes.squares import Array, Axes, Margin, Squares
+from fedbayes.bayes.squares import Axes, Margin, Squares
+
+from ..typing import Floats
 
 IMPOSSIBLE = -1e3
 """Logarithm of a weight that is 0 in floating point beside any other."""
@@ -46,7 +48,7 @@ class MarkovNetwork:
         A table of logarithms for every clique; uniform if left out.
     """
 
-    def __init__(self, tree: JoinTree, cardinalities: Sequence[int], logs: list[Array] | None = None) -> None:
+    def __init__(self, tree: JoinTree, cardinalities: Sequence[int], logs: list[Floats] | None = None) -> None:
         self.tree, self.cardinalities = tree, tuple(cardinalities)
         self.logs = logs or [np.zeros([cardinalities[v] for v in clique]) for clique in tree.cliques]
         self._separators = [
@@ -81,7 +83,7 @@ class MarkovNetwork:
         """Number of cells of all cliques together."""
         return sum(logs.size for logs in self.logs)
 
-    def beliefs(self, logs: Sequence[Array] | None = None) -> list[Array]:
+    def beliefs(self, logs: Sequence[Floats] | None = None) -> list[Floats]:
         """Return the probabilities of every clique.
 
         Parameters
@@ -90,7 +92,7 @@ class MarkovNetwork:
             Other logarithms than the network's; all may have a batch axis before the clique's.
         """
         tables = list(self.logs if logs is None else logs)
-        up: list[Array] = []
+        up: list[Floats] = []
         for clique, above in enumerate(self.tree.above):
             message = self._message(tables[clique], clique, clique)
             up.append(message)
@@ -103,14 +105,14 @@ class MarkovNetwork:
             tables[clique] = tables[clique] + self._widened(down, clique, clique)
         return [np.exp(table) for table in tables]
 
-    def pairs(self) -> Array:
+    def pairs(self) -> Floats:
         """Return P(state of one variable, state of another), shape (states, states), the states of all variables in a row.
 
         Blocks of a variable with itself are diagonal. One calibration for every state, all in one batch.
         """
         starts = np.concatenate([[0], np.cumsum(self.cardinalities)])
         states = int(starts[-1])
-        logs: list[Array] = [np.broadcast_to(table, (states, *table.shape)) for table in self.logs]
+        logs: list[Floats] = [np.broadcast_to(table, (states, *table.shape)) for table in self.logs]
         for variable, (first, end) in enumerate(pairwise(starts)):
             home = self.tree.home[variable]
             width = self.cardinalities[variable]
@@ -129,13 +131,13 @@ class MarkovNetwork:
         )
         return np.asarray(joint * single[:, None])
 
-    def families(self) -> dict[int, tuple[Axes, Array]]:
+    def families(self) -> dict[int, tuple[Axes, Floats]]:
         """Return, for every variable, its parents in a directed network of the same distribution, and P(parents, variable), the variable last.
 
         Cliques are walked from the root; the variables that a clique has and the one above has not get those before them as parents.
         """
         beliefs = self.beliefs()
-        tables: dict[int, tuple[Axes, Array]] = {}
+        tables: dict[int, tuple[Axes, Floats]] = {}
         for clique in range(len(beliefs) - 1, -1, -1):
             members = self.tree.cliques[clique]
             parents = list(self._separators[clique])
@@ -192,7 +194,7 @@ class MarkovNetwork:
         """Return the shape of a table over some variables of a clique, with 1 for the others."""
         return [self.cardinalities[v] if v in axes else 1 for v in clique]
 
-    def _message(self, table: Array, clique: int, source: int) -> Array:
+    def _message(self, table: Floats, clique: int, source: int) -> Floats:
         """Return the logarithm of a table's sums over all but the separator of `clique`; `source` is whose table it is."""
         outside = self._beyond[clique, source]
         if not outside:
@@ -201,7 +203,7 @@ class MarkovNetwork:
         summed = np.log(np.exp(table - top).sum(axis=outside))
         return np.asarray(summed + top.reshape(summed.shape))
 
-    def _widened(self, message: Array, clique: int, target: int) -> Array:
+    def _widened(self, message: Floats, clique: int, target: int) -> Floats:
         """Return a message over the separator of `clique` with axes of length 1 for the other variables of a clique."""
         batch = message.ndim - len(self._separators[clique])
         return message.reshape([*message.shape[:batch], *self._wider[clique, target]])

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ..typing import Array, Booleans, Floats
+
 Sides = tuple[Floats, Floats]
 """Positive and other rows by increasing score: a curve."""
 
@@ -24,7 +24,7 @@ LARGEST_LOSS = 30.0  # nats; bounds what one record adds to the mean
 _LEAST_LOG = -1e6  # stands for the logarithm of 0
 
 
-def row_losses(truth: NDArray[Any], log_probabilities: Floats, largest: float = LARGEST_LOSS) -> Floats:
+def row_losses(truth: Array, log_probabilities: Floats, largest: float = LARGEST_LOSS) -> Floats:
     """Return -log P(true class) of each row, within [0, largest], the largest where that is no number; float64, shape (n,)."""
     losses = -log_probabilities[np.arange(len(truth)), truth]
     return np.asarray(np.clip(np.where(np.isnan(losses), largest, losses), 0.0, largest))
@@ -55,7 +55,7 @@ def bounded_logs(log_probabilities: Any, classes: int) -> Floats:
     return np.asarray(np.clip(np.where(np.isnan(logs), _LEAST_LOG, logs), _LEAST_LOG, 0.0))
 
 
-def auc(positive: NDArray[np.bool_], scores: Floats) -> float:
+def auc(positive: Booleans, scores: Floats) -> float:
     """Return the exact area under the ROC curve; ties count half; NaN where one side is empty.
 
     Parameters
@@ -81,7 +81,7 @@ def auc_from_histograms(positive: Floats, negative: Floats) -> float:
     return float(np.sum(above * (beaten + 0.5 * below)) / pairs)
 
 
-def sides(positive: NDArray[np.bool_], scores: Floats, weights: Floats) -> Sides:
+def sides(positive: Booleans, scores: Floats, weights: Floats) -> Sides:
     """Return the weight of the positive, and of the other rows with each score, by increasing score, float64, shape (scores,)."""
     _, tie = np.unique(scores, return_inverse=True)
     groups = int(tie.max()) + 1 if len(tie) else 0

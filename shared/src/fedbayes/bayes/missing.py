@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..typing import Integers
 from .column_codes import distinct_values, nearest_floats
 from .encoding import SchemaError, canonical_text, check_missing, composed, number_of, parsed_numbers, written_as
 from .written import as_nullable, dates_as_text, decimals, inexact, pointed
@@ -239,7 +239,7 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
     return pandas.Series(read, column.index, name=column.name)
 
 
-def _settled(column: Any, codes: NDArray[np.int64], written: list[Any], rule: Rule, convert: bool) -> Any:
+def _settled(column: Any, codes: Integers, written: list[Any], rule: Rule, convert: bool) -> Any:
     """Return a column, given with its distinct values and the place of each cell among them, as `settle` does."""
     import pandas
 

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..typing import Floats
 from .encoding import SchemaError
 from .formula import as_numbers, as_texts
 from .terms import Factor, Spline, Term, Terms, name_of
 
-Floats = NDArray[np.float64]
 Coding = tuple[tuple[str, bool], ...]
 MOST_COLUMNS = 500  # of a table: categories of products multiply
 

@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.encoding import Outside, SchemaError
 from fedbayes.bayes.features import FEATURE_KINDS, LARGEST_COUNT, Feature
 from fedbayes.bayes.schema import Schema
+
+from ..typing import Array, Floats, Integers
 
 FORMAT = "fedbayes.naive_bayes/1"
 SMALLEST_COUNT = 0.5  # of a class, of which a logarithm is taken
@@ -55,7 +56,7 @@ class NaiveBayes:
 
     schema: Schema
     label: str
-    class_counts: NDArray[np.float64]
+    class_counts: Floats
     features: Mapping[str, Feature] = field(default_factory=dict)
     class_noise: float = 0.0
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -83,24 +84,24 @@ class NaiveBayes:
         return self.schema[self.label].categories or ()
 
     @property
-    def class_array(self) -> NDArray[Any]:
+    def class_array(self) -> Array:
         """The same, shape (classes,): texts beside numbers or truth values stay what they are."""
         classes = np.array(self.classes)
         mixed = classes.dtype.kind == "U" and not all(isinstance(one, str) for one in self.classes)
         return np.array(self.classes, dtype=object) if mixed else classes
 
     @property
-    def positive_counts(self) -> NDArray[np.float64]:
+    def positive_counts(self) -> Floats:
         """Class counts after removing what noise made impossible: at least half a row, or the noise itself."""
         return np.maximum(self.class_counts, max(SMALLEST_COUNT, self.class_noise))
 
     @property
-    def log_prior(self) -> NDArray[np.float64]:
+    def log_prior(self) -> Floats:
         """Log P(class), shape (classes,)."""
         counts = self.positive_counts
         return np.asarray(np.log(counts) - np.log(counts.sum()))
 
-    def joint_log_likelihood(self, frame: Any, outside: Outside = "clip") -> NDArray[np.float64]:
+    def joint_log_likelihood(self, frame: Any, outside: Outside = "clip") -> Floats:
         """Return log P(class) + sum over features of log P(value | class); missing values are left out.
 
         Parameters
@@ -117,7 +118,7 @@ class NaiveBayes:
         encoded = self.schema.select(self.features).encode(frame, outside)
         return self.joint_from_codes(encoded, len(frame))
 
-    def joint_from_codes(self, encoded: Mapping[str, NDArray[Any]], rows: int) -> NDArray[np.float64]:
+    def joint_from_codes(self, encoded: Mapping[str, Array], rows: int) -> Floats:
         """Return the joint log likelihood of columns that were encoded already; shape (rows, classes)."""
         totals = self.positive_counts
         joint = np.tile(self.log_prior, (rows, 1))
@@ -125,21 +126,21 @@ class NaiveBayes:
             joint += feature.log_likelihood(encoded[name], totals)
         return joint
 
-    def predict_log_proba(self, frame: Any, outside: Outside = "clip") -> NDArray[np.float64]:
+    def predict_log_proba(self, frame: Any, outside: Outside = "clip") -> Floats:
         """Return log P(class | row), float64, shape (n, classes)."""
         joint = self.joint_log_likelihood(frame, outside)
         top = joint.max(axis=1, keepdims=True)
         return np.asarray(joint - top - np.log(np.exp(joint - top).sum(axis=1, keepdims=True)))
 
-    def predict_proba(self, frame: Any, outside: Outside = "clip") -> NDArray[np.float64]:
+    def predict_proba(self, frame: Any, outside: Outside = "clip") -> Floats:
         """Return P(class | row), float64, shape (n, classes); rows sum to 1."""
         return np.asarray(np.exp(self.predict_log_proba(frame, outside)))
 
-    def predict_codes(self, frame: Any, outside: Outside = "clip") -> NDArray[np.int64]:
+    def predict_codes(self, frame: Any, outside: Outside = "clip") -> Integers:
         """Return the code of the most probable class of each row, int64, shape (n,)."""
         return np.asarray(self.joint_log_likelihood(frame, outside).argmax(axis=1))
 
-    def predict(self, frame: Any, outside: Outside = "clip") -> NDArray[Any]:
+    def predict(self, frame: Any, outside: Outside = "clip") -> Array:
         """Return the most probable class of each row, as the domain writes it; shape (n,)."""
         return np.asarray(self.class_array[self.predict_codes(frame, outside)])
 

@@ -20,13 +20,13 @@ from fedbayes.bayes.hiding import hidden_configurations
 from fedbayes.bayes.junction import TooLarge
 from fedbayes.randomness import uniform_floats
 
+from ..typing import Booleans, Floats, Integers
 from .probability_tables import log_likelihood_of, normalise
 
 MISSING = -1  # the code of a value that is not known
 MOST_CELLS = 2**24  # 128 MB of float64
-Array = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Uniforms = Callable[[tuple[int, ...]], Array]
+Codes = Integers
+Uniforms = Callable[[tuple[int, ...]], Floats]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class BayesianNetwork:
 
     states: dict[str, tuple[str, ...]]
     parents: dict[str, tuple[str, ...]]
-    tables: dict[str, Array]
+    tables: dict[str, Floats]
 
     def __post_init__(self) -> None:
         if not set(self.states) == set(self.parents) == set(self.tables):
@@ -211,7 +211,7 @@ class BayesianNetwork:
             raise ValueError("minimum_count needs the counts behind the tables")
         behind = complete or counts or {}
         hidden = hidden_configurations(self.parents, behind, minimum_count)
-        tables: dict[str, Array] = {}
+        tables: dict[str, Floats] = {}
         for node, table in self.tables.items():
             if counts is not None and node in hidden:
                 enough = np.sum(behind[node]) >= max(minimum_count, 1)
@@ -272,7 +272,7 @@ class BayesianNetwork:
         return pd.DataFrame(table, rows, columns)
 
 
-def _back_off(table: Array, counts: Array, hidden: npt.NDArray[np.bool_]) -> Array:
+def _back_off(table: Floats, counts: Floats, hidden: Booleans) -> Floats:
     """Return a table whose hidden parent configurations have the distribution of the node over all rows."""
     margin = normalise(counts.reshape(-1, counts.shape[-1]).sum(axis=0))
     return np.where(hidden[..., None], margin, table)

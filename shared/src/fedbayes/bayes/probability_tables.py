@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from ..typing import Floats
 
 
 def cut_points(states: Sequence[str], cuts: Any) -> tuple[float, ...] | None:
@@ -38,7 +38,7 @@ def cut_points(states: Sequence[str], cuts: Any) -> tuple[float, ...] | None:
     return points
 
 
-def log_likelihood_of(tables: Mapping[str, Array], counts: Mapping[str, npt.ArrayLike]) -> float:
+def log_likelihood_of(tables: Mapping[str, Floats], counts: Mapping[str, npt.ArrayLike]) -> float:
     """Return sum(counts * log table) over tables and counts of the same shapes; 0 log 0 is 0."""
     total = 0.0
     with np.errstate(divide="ignore"):
@@ -48,7 +48,7 @@ def log_likelihood_of(tables: Mapping[str, Array], counts: Mapping[str, npt.Arra
     return total
 
 
-def normalise(counts: Array) -> Array:
+def normalise(counts: Floats) -> Floats:
     """Return counts divided by their sum over the last axis; uniform where that sum is not positive."""
     totals = counts.sum(axis=-1, keepdims=True)
     uniform = np.full_like(counts, 1.0 / counts.shape[-1])

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.column_codes import absent, numbers
 from fedbayes.bayes.encoding import bin_codes
 from fedbayes.bayes.schema import Column
+
+from ..typing import Array, Floats, Integers
 
 BESIDE = 2
 """Cells of every column after those of its values: outside the domain, and missing."""
@@ -23,7 +24,7 @@ def width(column: Column, bins: int | Sequence[float]) -> int:
     return values + BESIDE
 
 
-def cell_codes(column: Column, values: Any, bins: int | Sequence[float]) -> NDArray[np.int64]:
+def cell_codes(column: Column, values: Any, bins: int | Sequence[float]) -> Integers:
     """Return the cell of each row.
 
     Parameters
@@ -53,14 +54,12 @@ def cell_codes(column: Column, values: Any, bins: int | Sequence[float]) -> NDAr
     return np.where(codes >= 0, codes, np.where(absent(settled), last, last - 1))
 
 
-def cell_counts(column: Column, codes: NDArray[np.int64], bins: int | Sequence[float]) -> NDArray[np.int64]:
+def cell_counts(column: Column, codes: Integers, bins: int | Sequence[float]) -> Integers:
     """Return the rows in each cell, int64, of the shape that :func:`width` tells."""
     return np.bincount(codes, minlength=width(column, bins)).astype(np.int64)
 
 
-def merged(
-    counts: NDArray[np.int64], edges: NDArray[np.float64], minimum: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def merged(counts: Integers, edges: Floats, minimum: int) -> tuple[Integers, Floats]:
     """Unite neighbouring bins until each holds `minimum` rows, at borders that no single row chooses.
 
     The bins are halved, and their halves again; a border stays where both halves hold `minimum` rows. A half with fewer, or none, goes
@@ -88,7 +87,7 @@ def merged(
     return np.diff(below[borders]).astype(np.int64), edges[borders]
 
 
-def _halved(below: NDArray[np.int64], low: int, high: int, least: int) -> list[int]:
+def _halved(below: Integers, low: int, high: int, least: int) -> list[int]:
     """Return where the parts of bins `low` to `high` end; ``below[k]``: rows in bins before k."""
     middle = (low + high) // 2
     few_left, few_right = below[middle] - below[low] < least, below[high] - below[middle] < least
@@ -100,7 +99,7 @@ def _halved(below: NDArray[np.int64], low: int, high: int, least: int) -> list[i
     return [*first[:-1], high] if few_right else [*first, *_halved(below, middle, high, least)]
 
 
-def quantiles(counts: NDArray[Any], edges: NDArray[np.float64], levels: Sequence[float]) -> list[float] | None:
+def quantiles(counts: Array, edges: Floats, levels: Sequence[float]) -> list[float] | None:
     """Return the quantiles of binned numbers, linear inside a bin; None of none.
 
     Parameters

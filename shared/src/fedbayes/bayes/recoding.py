@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..typing import Array, Booleans
 from .dictionary import Dictionary
 from .dictionary_entry import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Entry
 from .encoding import canonical_text
@@ -17,7 +17,7 @@ from .formula import as_numbers, each
 
 def applied(
     table: Mapping[str, Any], columns: Sequence[str], dictionary: Dictionary, rows: int
-) -> tuple[dict[str, Any], NDArray[np.bool_] | None]:
+) -> tuple[dict[str, Any], Booleans | None]:
     """Return columns as a dictionary means them, and which rows belong to the study.
 
     Parameters
@@ -80,7 +80,7 @@ def _recoded(values: Any, entry: Entry | None) -> Any:
     return as_numbers(np.array(each(values, lambda value: _replaced(value, entry)), dtype=object))
 
 
-def _category(values: Any, entry: Entry) -> NDArray[Any]:
+def _category(values: Any, entry: Entry) -> Array:
     """Return texts, None = missing: also of coded integers, so that nobody takes them for numbers."""
     category_of = {canonical_text(category): category for category in entry.categories or ()}
 

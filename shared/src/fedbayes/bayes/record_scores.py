@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.inference import JunctionTree
 from fedbayes.bayes.network import BayesianNetwork
 
+from ..typing import Floats, Integers, Words
+
 FRAC_BITS = 16  # of a log-probability in a 32-bit ring
 LEAST_LOG = -40.0  # of a probability in a table, so that sums fit the ring
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Classifier:
     """
 
     groups: list[tuple[str, ...]]
-    tables: list[Array]
-    prior: Array
+    tables: list[Floats]
+    prior: Floats
 
     @classmethod
     def of(cls, network: BayesianNetwork, label: str, missing: str = "?") -> Classifier:
@@ -89,7 +89,7 @@ class Classifier:
             raise ValueError("the label is connected to no other node; nothing can be predicted from records")
         return cls(groups, tables, prior)
 
-    def weights(self, axes: Sequence[Sequence[str]]) -> list[npt.NDArray[np.int64]]:
+    def weights(self, axes: Sequence[Sequence[str]]) -> list[Integers]:
         """Return the tables as fixed-point matrices (states, classes), for factors whose columns come in the order
         `axes`.
         """
@@ -100,22 +100,22 @@ class Classifier:
             matrices.append(scaled.astype(np.int64))
         return matrices
 
-    def absent(self) -> Array:
+    def absent(self) -> Floats:
         """Return the scores, (classes,), of a record of which everything is missing."""
-        total: Array = self.prior + sum(table.reshape(-1, table.shape[-1])[-1] for table in self.tables)
+        total: Floats = self.prior + sum(table.reshape(-1, table.shape[-1])[-1] for table in self.tables)
         return total
 
 
-def log_scores(shares: npt.NDArray[np.uint64], prior: Array, rows: int) -> Array:
+def log_scores(shares: Words, prior: Floats, rows: int) -> Floats:
     """Return log P(class, record) up to a term of each record, (rows, classes), from summed shares in the ring of 32 bits."""
     ring = (shares & np.uint64(0xFFFFFFFF)).astype(np.uint32).view(np.int32)
-    scores: Array = ring.astype(np.float64).reshape(rows, len(prior)) / 2.0**FRAC_BITS + prior
+    scores: Floats = ring.astype(np.float64).reshape(rows, len(prior)) / 2.0**FRAC_BITS + prior
     return scores
 
 
-def log_posteriors(shares: npt.NDArray[np.uint64], prior: Array, rows: int) -> Array:
+def log_posteriors(shares: Words, prior: Floats, rows: int) -> Floats:
     """Return log P(class | record), shape (rows, classes), from summed shares in the ring of 32 bits."""
     logs = log_scores(shares, prior, rows)
     top = logs.max(axis=1, keepdims=True)
-    normalised: Array = logs - top - np.log(np.exp(logs - top).sum(axis=1, keepdims=True))
+    normalised: Floats = logs - top - np.log(np.exp(logs - top).sum(axis=1, keepdims=True))
     return normalised

@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.column_codes import categories, numbers, unknown_share, without
 from fedbayes.bayes.encoding import (
@@ -32,6 +31,7 @@ from fedbayes.bayes.encoding import (
 )
 from fedbayes.bayes.missing import MISSING, top_missing, without_top
 
+from ..typing import Array, Floats
 from .bin_edges import MAXIMUM_BINS, given_edges, logarithmic_edges
 
 __all__ = ["LARGEST_BOUND", "MAXIMUM_CATEGORIES", "Column", "Outside", "Schema", "SchemaError"]
@@ -147,7 +147,7 @@ class Column:
         """Code of every accepted canonical text, aliases of truth values included."""
         return with_aliases({text: code for code, text in enumerate(self.keys)})
 
-    def encode(self, values: Any, outside: Outside = "clip") -> NDArray[Any]:
+    def encode(self, values: Any, outside: Outside = "clip") -> Array:
         """Encode a column.
 
         Parameters
@@ -187,7 +187,7 @@ class Column:
         declared = {text for text in map(canonical_text, self.missing) if text is not None}
         return without(values, frozenset(declared.difference(self.keys if self.is_categorical else ())))
 
-    def edges(self, bins: int | Sequence[float] | Mapping[str, float]) -> NDArray[np.float64]:
+    def edges(self, bins: int | Sequence[float] | Mapping[str, float]) -> Floats:
         """Return public bin edges: ``bins`` equal widths over the bounds, the given edges and the bounds, or a logarithmic scale.
 
         Parameters
@@ -282,7 +282,7 @@ class Schema:
                     "table writes them, or the column's name"
                 )
 
-    def encode(self, frame: Any, outside: Outside = "clip") -> dict[str, NDArray[Any]]:
+    def encode(self, frame: Any, outside: Outside = "clip") -> dict[str, Array]:
         """Encode every column of the schema (see :meth:`Column.encode`); other columns are left alone."""
         own = {composed(name): name for name in frame if isinstance(name, str)}
         written = {name: name if name in frame else own.get(composed(name)) for name in self.names}

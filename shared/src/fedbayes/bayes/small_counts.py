@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from ..typing import Booleans, Floats
 
 
-def grouped(probabilities: Array, weight: Array, minimum: float) -> Array:
+def grouped(probabilities: Floats, weight: Floats, minimum: float) -> Floats:
     """Return predictions that fewer than `minimum` records have as the mean of a group with enough records.
 
     Parameters
@@ -29,7 +28,7 @@ def grouped(probabilities: Array, weight: Array, minimum: float) -> Array:
         return probabilities
     _, same = np.unique(probabilities.round(12), axis=0, return_inverse=True)
     kinds = int(same.max()) + 1
-    records: Array = np.bincount(same.ravel(), weights=weight, minlength=kinds).astype(np.float64)
+    records: Floats = np.bincount(same.ravel(), weights=weight, minlength=kinds).astype(np.float64)
     sums = np.stack([np.bincount(same.ravel(), weights=weight * part, minlength=kinds) for part in probabilities.T], 1)
     means = sums / np.maximum(records, 1e-300)[:, None]
     order = np.lexsort((means.max(axis=1), means.argmax(axis=1)))
@@ -42,13 +41,13 @@ def grouped(probabilities: Array, weight: Array, minimum: float) -> Array:
             current, held = current + 1, 0.0
     if held > 0 and current > 0:
         group[group == current] = current - 1
-    share: Array = np.bincount(group, weights=records).astype(np.float64)
+    share: Floats = np.bincount(group, weights=records).astype(np.float64)
     joined = np.stack([np.bincount(group, weights=records * part) for part in means.T], 1) / share[:, None]
-    result: Array = joined[group][same.ravel()]
+    result: Floats = joined[group][same.ravel()]
     return result
 
 
-def shown(confusion: Array, minimum: float) -> list[list[float | None]]:
+def shown(confusion: Floats, minimum: float) -> list[list[float | None]]:
     """Return a confusion table with small counts, and what sums of lines would give back, as None."""
     counts = np.asarray(confusion, dtype=np.float64)
     hidden = (counts > 0) & (counts < minimum)
@@ -65,7 +64,7 @@ def shown(confusion: Array, minimum: float) -> list[list[float | None]]:
     ]
 
 
-def _complete(counts: Array, hidden: npt.NDArray[np.bool_]) -> bool:
+def _complete(counts: Floats, hidden: Booleans) -> bool:
     """Hide the smallest visible count of a line that has exactly one hidden; tell whether any was."""
     if int(hidden.sum()) != 1 or hidden.all():
         return False

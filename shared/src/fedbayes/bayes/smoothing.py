@@ -10,9 +10,8 @@ noise this is Laplace smoothing, as in scikit-learn's ``CategoricalNB``.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ..typing import Floats
 
 NOISE_SHARE = 0.5  # the text above has its place
 MISSING_DOUBT = 2.0

@@ -11,11 +11,11 @@ from functools import reduce
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.junction import JoinTree
 
-Array = npt.NDArray[np.float64]
+from ..typing import Floats
+
 Axes = tuple[int, ...]
 SMALL = 200
 """Cells of a table up to which one matrix is faster than its margins one by one: Adult is slower with 1,000, Child and Alarm are as fast from 150 on."""
@@ -38,16 +38,16 @@ class Margin:
     """
 
     axes: Axes
-    counts: Array
+    counts: Floats
     deviation: float
-    maps: tuple[Array, ...] = ()
+    maps: tuple[Floats, ...] = ()
 
-    def of(self, table: Array) -> Array:
+    def of(self, table: Floats) -> Floats:
         """Return what was measured of a table, without noise."""
         return along(self.maps, table)
 
 
-def along(maps: Sequence[Array], table: Array) -> Array:
+def along(maps: Sequence[Floats], table: Floats) -> Floats:
     """Return a table with a matrix applied along every axis; as it is where there are none."""
     for matrix in maps:  # each puts its axis last, so all are in place in the end
         rest = table.shape[1:]
@@ -63,8 +63,8 @@ class Term:
     outside: Axes
     shape: Sequence[int]
     wide: Sequence[int]
-    maps: Sequence[Array]
-    target: Array
+    maps: Sequence[Floats]
+    target: Floats
 
 
 class Squares:
@@ -96,7 +96,7 @@ class Squares:
         """Mean of the squares of a probability of 1."""
         self._terms = [term for (home, axes), measured in tables.items() for term in self._of(home, axes, measured)]
 
-    def __call__(self, beliefs: Sequence[Array]) -> tuple[float, list[Array]]:
+    def __call__(self, beliefs: Sequence[Floats]) -> tuple[float, list[Floats]]:
         """Return the sum for the probabilities of every clique, and its derivative by them."""
         value, slope = 0.0, [np.zeros_like(belief) for belief in beliefs]
         for term in self._terms:
@@ -123,12 +123,12 @@ class Squares:
             for margin, target in zip(measured, targets, strict=True):
                 yield Term(home, outside, shape, wide, self._maps(axes, margin), target)
 
-    def _maps(self, axes: Axes, margin: Margin) -> list[Array]:
+    def _maps(self, axes: Axes, margin: Margin) -> list[Floats]:
         """Return for every variable of a table the matrix that makes what was measured of its probabilities, in standard deviations."""
         given = dict(zip(margin.axes, margin.maps or [np.eye(self._states[v]) for v in margin.axes], strict=True))
         maps = [given.get(v, np.ones((1, self._states[v]))) for v in axes]
         return [self._rows / margin.deviation * maps[0], *maps[1:]]
 
 
-def _product(first: Array, second: Array) -> Array:
+def _product(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.kron(first, second), dtype=np.float64)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.graph import parents_of_edges, topological_order
 from fedbayes.bayes.scores import Ceiling, Score
-from fedbayes.bayes.tables import Counts, TableCache
+from fedbayes.bayes.tables import TableCache
+
+from ..typing import Array, Counts
 
 TIE = 1e-9  # relative: scores closer than this are equal, and the earlier candidate wins
 Edge = tuple[str, str]
@@ -92,7 +92,7 @@ class Structure:
     """
 
     parents: Parents
-    counts: dict[str, npt.NDArray[Any]]
+    counts: dict[str, Array]
     score: float
     batches: int
     tables: int

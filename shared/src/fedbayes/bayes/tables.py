@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Counts = npt.NDArray[np.int64]
+from ..typing import Counts, Integers
+
 TableOracle = Callable[[Sequence[tuple[str, ...]]], list[Counts]]
 
 
-def count(codes: Sequence[npt.NDArray[np.int64]], shape: Sequence[int]) -> Counts:
+def count(codes: Sequence[Integers], shape: Sequence[int]) -> Counts:
     """Return the contingency table of code columns of equal length; rows with a negative code are left out.
 
     Parameters
@@ -55,7 +55,7 @@ class PooledTables:
         Number of states of every column.
     """
 
-    def __init__(self, codes: Mapping[str, npt.NDArray[np.int64]], cardinalities: Mapping[str, int]) -> None:
+    def __init__(self, codes: Mapping[str, Integers], cardinalities: Mapping[str, int]) -> None:
         self._codes = codes
         self._cardinalities = cardinalities
 

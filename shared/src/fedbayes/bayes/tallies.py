@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .metrics import CALIBRATION_BINS, LARGEST_LOSS, Floats, calibration, mean_auc, roc, row_losses
+from ..typing import Array, Floats, Integers
+from .metrics import CALIBRATION_BINS, LARGEST_LOSS, calibration, mean_auc, roc, row_losses
 from .smoothing import project_on_simplex
 
 SCORE_BINS = 512  # of the histograms from which AUC is computed
@@ -20,7 +20,7 @@ COARSE_AUC = 0.02  # error from which a warning tells it: fewer than about 25 bi
 _WIDEST_SCORE = 6.0  # arcsinh of log-odds of about 200
 
 
-def score_bins(log_probabilities: Floats, bins: int = SCORE_BINS) -> NDArray[np.int64]:
+def score_bins(log_probabilities: Floats, bins: int = SCORE_BINS) -> Integers:
     """Return the bin of each one-against-the-rest score, int64, shape (n, classes).
 
     The score is asinh(log-odds): fine near even odds and coarse far out, where naive Bayes puts most rows.
@@ -72,13 +72,13 @@ class Tallies:
         """Return the number of counts that `flat` has."""
         return sum(math.prod(shape) for shape in cls.shapes(classes, bins))
 
-    def flat(self) -> tuple[NDArray[np.int64], float]:
+    def flat(self) -> tuple[Integers, float]:
         """Return (every count in one int64 array, the loss)."""
         parts = (self.scores, self.confusion, self.confidence)
         return np.concatenate([np.rint(p).astype(np.int64).ravel() for p in parts]), self.loss
 
     @classmethod
-    def from_flat(cls, counts: NDArray[Any], loss: float, classes: int, bins: int = SCORE_BINS) -> Tallies:
+    def from_flat(cls, counts: Array, loss: float, classes: int, bins: int = SCORE_BINS) -> Tallies:
         """Read what :meth:`flat` wrote.
 
         Raises
@@ -95,7 +95,7 @@ class Tallies:
         return cls(scores, confusion, confidence, float(loss))
 
 
-def tenths(probabilities: Floats) -> NDArray[np.int64]:
+def tenths(probabilities: Floats) -> Integers:
     """Return the tenth that each probability is in, 0 to 9."""
     return np.asarray(np.clip(probabilities * CALIBRATION_BINS, 0, CALIBRATION_BINS - 1).astype(np.int64))
 
@@ -105,9 +105,7 @@ def scored_classes(classes: int) -> int:
     return 1 if classes == 2 else classes
 
 
-def tally(
-    truth: NDArray[Any], log_probabilities: Floats, bins: int = SCORE_BINS, largest: float = LARGEST_LOSS
-) -> Tallies:
+def tally(truth: Array, log_probabilities: Floats, bins: int = SCORE_BINS, largest: float = LARGEST_LOSS) -> Tallies:
     """Return the tallies of a table.
 
     Parameters
@@ -137,7 +135,7 @@ def tally(
     return Tallies(scores, confusion.astype(np.float64), confidence.astype(np.float64).reshape(-1, 2), loss)
 
 
-def joint_table(truth: NDArray[Any], log_probabilities: Floats, bins: int) -> NDArray[np.int64]:
+def joint_table(truth: Array, log_probabilities: Floats, bins: int) -> Integers:
     """Return rows of two classes by true class and bin of the score, int64, shape (2, bins).
 
     A row is in the upper half of the bins where the second class is predicted, so the table has the confusion in it too.
@@ -157,7 +155,7 @@ def joint_table(truth: NDArray[Any], log_probabilities: Floats, bins: int) -> ND
     return np.bincount(truth * bins + score_bin, minlength=2 * bins).astype(np.int64).reshape(2, bins)
 
 
-def tallies_of_joint(table: NDArray[Any], largest: float = LARGEST_LOSS) -> Tallies:
+def tallies_of_joint(table: Array, largest: float = LARGEST_LOSS) -> Tallies:
     """Return the tallies that follow of a `joint_table`, which may carry noise; every row counts as one in the middle of its bin.
 
     Noise is taken out as far as it can be known: of each class the nearest cells that are not negative and have the same sum (least squares).

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..bayes.encoding import number_written
+from ..typing import Array, Floats
 from .coverage import domain_of
 from .dictionaries import frame_as_fitted
 from .predictions import predict_table
@@ -20,7 +20,7 @@ else:
     from sklearn.base import BaseEstimator, ClassifierMixin
 
 
-def as_cells(classes: Sequence[Any]) -> npt.NDArray[Any]:
+def as_cells(classes: Sequence[Any]) -> Array:
     """Return classes, shape (classes,), as a table holds them, with which scikit-learn compares: a network has texts of numbers and truth values."""
     texts = [str(one) for one in classes]
     written = [number_written(text) for text in texts]
@@ -64,12 +64,12 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = np.array([name for name in domain if name != label], dtype=object)
         return self
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Return P(class | row), shape (n, classes)."""
         table = predict_table(self.model, frame_as_fitted(X, None, domain_of(self.model)), self.label)
         return np.asarray(table[[f"P({name})" for name in self._states]], dtype=np.float64)
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the most probable class of each row, shape (n,)."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 

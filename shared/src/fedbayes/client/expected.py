@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..bayes.features import CategoricalTables
 from ..randomness import ResearchSampler
+from ..typing import Floats, Integers
 
 __all__ = ["GRID", "SIGNAL", "Feature", "Tables", "accuracy", "drawn", "law"]
 
-Floats = NDArray[np.float64]
 SIGNAL = 0.5
 """Deviation of the log-odds: ten such features tell two classes apart in about eight of ten records."""
 DRAWS = 24
@@ -102,7 +101,7 @@ def law(feature: Feature, classes: int, signal: float, sampler: ResearchSampler)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def drawn(law: Floats, truth: NDArray[np.int64], sampler: ResearchSampler) -> NDArray[np.int64]:
+def drawn(law: Floats, truth: Integers, sampler: ResearchSampler) -> Integers:
     """Return a cell for every record of these classes, shape (n,)."""
     ends = np.cumsum(law, axis=1)
     spots = sampler.generator.random(len(truth))
@@ -112,11 +111,11 @@ def drawn(law: Floats, truth: NDArray[np.int64], sampler: ResearchSampler) -> ND
     return np.asarray(np.minimum(cells, law.shape[1] - 1), dtype=np.int64)
 
 
-def _bins(cells: NDArray[np.int64], feature: Feature) -> NDArray[np.int64]:
+def _bins(cells: Integers, feature: Feature) -> Integers:
     return np.asarray(cells * feature.values // GRID) if feature.numeric else cells
 
 
-def _binned(table: NDArray[np.int64], feature: Feature) -> NDArray[np.int64]:
+def _binned(table: Integers, feature: Feature) -> Integers:
     """Return counts by value, shape (classes, values), of counts by cell."""
     if not feature.numeric:
         return table

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..randomness import ResearchSampler
+from ..typing import Array, Floats, Integers
 from .commands.exits import UsageProblem
 from .expected import GRID, Feature, drawn, law
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 FOLLOW_UP = 1000.0
 """Largest time of made-up records where neither a domain nor `times` bounds it."""
 SLOWNESS = 1.5
@@ -98,9 +97,7 @@ class People:
             )
         return entry
 
-    def _column(
-        self, name: str, truth: NDArray[np.int64], classes: int, sampler: ResearchSampler
-    ) -> tuple[NDArray[Any], Floats]:
+    def _column(self, name: str, truth: Integers, classes: int, sampler: ResearchSampler) -> tuple[Array, Floats]:
         """Return the values of a feature, shape (rows,), and what each adds to the log hazard."""
         entry = self._entry(name)
         normal = sampler.generator.normal
@@ -113,7 +110,7 @@ class People:
         share = (cells + sampler.generator.random(len(cells))) / GRID
         return low + (high - low) * share, self.signal * normal() * np.sqrt(12.0) * (share - 0.5)
 
-    def _survival(self, hazard: Floats, sampler: ResearchSampler) -> tuple[Floats, NDArray[np.int64]]:
+    def _survival(self, hazard: Floats, sampler: ResearchSampler) -> tuple[Floats, Integers]:
         """Return times and whether the event happened then, shape (rows,) each."""
         bounds = (self.domain.get(self.time or "") or {}).get("bounds") or (0.0, FOLLOW_UP)
         low, high = map(float, bounds)

@@ -12,6 +12,7 @@ from ..bayes.model_matrix import columns_at
 from ..bayes.term_reader import read_terms
 from ..bayes.variable import MISSING_STATE
 from ..bayes.written import shortest
+from ..typing import Array
 from .commands.exits import UsageProblem
 from .kinds import COX, ENSEMBLE
 from .networks import networks_of
@@ -85,7 +86,7 @@ def _packaged(load: Callable[[Any], Any], model: Any, frame: pd.DataFrame) -> pd
     return _classes(list(classifier.classes), np.asarray(classifier.predict_proba(frame)))
 
 
-def _classes(names: Sequence[Any], probabilities: np.ndarray[Any, Any]) -> pd.DataFrame:
+def _classes(names: Sequence[Any], probabilities: Array) -> pd.DataFrame:
     import pandas as pd
 
     labels = np.asarray([str(name) for name in names], dtype=object)
@@ -225,7 +226,7 @@ def _of_formula(model: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]
     return {name: _with_gaps(values, present) for name, values in made.items()}
 
 
-def _with_gaps(values: np.ndarray[Any, Any], present: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _with_gaps(values: Array, present: Array) -> Array:
     """Return the values of complete records at their places, NaN at the others, shape (n,)."""
     placed = np.full(len(present), np.nan)
     placed[present] = values
@@ -254,7 +255,7 @@ def by_cox(
     return table
 
 
-def _numbers(name: str, column: pd.Series[Any]) -> np.ndarray[Any, Any]:
+def _numbers(name: str, column: pd.Series[Any]) -> Array:
     """Return a column's numbers, shape (n,): 1 and 0 for truth values, NaN where one is missing."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return column.to_numpy(dtype=np.float64)
@@ -264,9 +265,7 @@ def _numbers(name: str, column: pd.Series[Any]) -> np.ndarray[Any, Any]:
     return np.array(numbers, dtype=np.float64)
 
 
-def _cumulative_hazards(
-    model: Mapping[str, Any], frame: pd.DataFrame, times: np.ndarray[Any, Any]
-) -> np.ndarray[Any, Any]:
+def _cumulative_hazards(model: Mapping[str, Any], frame: pd.DataFrame, times: Array) -> Array:
     """Return the cumulative baseline hazard of every record's stratum, shape (n, times); NaN in an unknown stratum."""
     from .survival import as_categories, baselines_of
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from ..typing import Floats
 
 NAMES = ("accuracy", "auc", "log_loss", "concordance", "n", "calibration", "roc")
 HEADERS = (
@@ -18,8 +19,6 @@ HEADERS = (
     "Negative predictive value",
     "F1",
 )
-
-Floats = npt.NDArray[np.float64]
 
 
 def scores_of(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..bayes.encoding import canonical_text, categories_meant
+from ..typing import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = npt.NDArray[np.float64]
 LIFELINES_COLUMNS = (
     "coef",
     "exp(coef)",

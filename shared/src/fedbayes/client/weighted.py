@@ -7,11 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..bayes.written import shortest
-
-Floats = npt.NDArray[np.float64]
+from ..typing import Floats
 
 
 def values_of(model: Mapping[str, Any]) -> list[tuple[str, str]]:

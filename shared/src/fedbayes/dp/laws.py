@@ -21,9 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..typing import Integers
 from .checks import positive, probability
 from .gaussian import mu_of, share_sigma, unit_sigma
 
@@ -81,7 +79,7 @@ class Law(ABC):
         """Return the standard deviation, in one cell, of the noise that the honest parties add together."""
 
     @abstractmethod
-    def shares(self, size: Shape, width: float, parties: int, honest_fraction: float) -> NDArray[np.int64]:
+    def shares(self, size: Shape, width: float, parties: int, honest_fraction: float) -> Integers:
         """Return one party's part of the noise; all of it where there is one party.
 
         Raises
@@ -111,7 +109,7 @@ class DiscreteLaplace(Law):
         """Return sqrt(2 p) / (1 - p) with p = exp(-1 / scale)."""
         return math.sqrt(2.0 * math.exp(-1.0 / width)) / -math.expm1(-1.0 / width)
 
-    def shares(self, size: Shape, width: float, parties: int, honest_fraction: float) -> NDArray[np.int64]:
+    def shares(self, size: Shape, width: float, parties: int, honest_fraction: float) -> Integers:
         """Return one party's Polya shares."""
         from . import shares
 
@@ -136,7 +134,7 @@ class DilutedLaplace(DiscreteLaplace):
         Law.__post_init__(self)
         probability("delta", self.delta)
 
-    def shares(self, size: Shape, width: float, parties: int, honest_fraction: float) -> NDArray[np.int64]:
+    def shares(self, size: Shape, width: float, parties: int, honest_fraction: float) -> Integers:
         """Return one party's diluted geometric shares."""
         from . import shares
 
@@ -179,7 +177,7 @@ class DiscreteGaussian(Law):
         """Return sigma."""
         return width
 
-    def shares(self, size: Shape, width: float, parties: int, honest_fraction: float) -> NDArray[np.int64]:
+    def shares(self, size: Shape, width: float, parties: int, honest_fraction: float) -> Integers:
         """Return one party's discrete Gaussian shares."""
         from . import shares
 

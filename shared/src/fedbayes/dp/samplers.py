@@ -28,9 +28,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..randomness import bernoulli_exp, bernoulli_normal, fill, odd_failures, secret_bytes, uniform_integers
+from ..typing import Booleans, Integers
 
 __all__ = ["FINEST_BITS", "LARGEST_SCALE", "fine_laplace", "gaussian", "laplace"]
 
@@ -43,8 +43,7 @@ _SMALLEST_SCALE = 2.0**-10  # as `shares`: a smaller one gets this, more noise t
 _MANTISSA_BITS = 53  # of a double
 _MOST_WHOLES = 511  # of a geometric number, beyond probability exp(-511)
 
-Integers = NDArray[np.int64]
-Coins = NDArray[np.bool_]
+Coins = Booleans
 
 
 def laplace(shape: int | tuple[int, ...], scale: float) -> Integers:

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..randomness import bernoulli_dyadic, bernoulli_exp, fill, uniform_bits, uniform_integers
+from ..typing import Booleans, Integers
 from . import mechanisms
 from .checks import positive, probability
 from .gaussian import SMALLEST_SHARE
@@ -88,7 +88,7 @@ def honest_parties(parties: int, honest_fraction: float) -> int:
     return max(1, min(math.floor(honest_fraction * parties + 1e-9), parties - 1))
 
 
-def polya(shape: int | tuple[int, ...], scale: float, parties: int, honest_fraction: float) -> NDArray[np.int64]:
+def polya(shape: int | tuple[int, ...], scale: float, parties: int, honest_fraction: float) -> Integers:
     """Return one party's Polya shares: differences of two negative binomials of shape 1 / (honest parties).
 
     Parameters
@@ -138,7 +138,7 @@ def dilution(parties: int, honest_fraction: float, delta: float) -> float:
 
 def diluted_geometric(
     shape: int | tuple[int, ...], scale: float, parties: int, honest_fraction: float, delta: float
-) -> NDArray[np.int64]:
+) -> Integers:
     """Return one party's diluted geometric shares: a discrete Laplace variable with the probability `dilution`, else 0.
 
     With probability at least 1 - delta some honest party adds a full noise term: (epsilon, delta)-differentially private **a cell**.
@@ -160,9 +160,7 @@ def diluted_geometric(
     return shares
 
 
-def discrete_gaussian(
-    shape: int | tuple[int, ...], sigma: float, parties: int, honest_fraction: float
-) -> NDArray[np.int64]:
+def discrete_gaussian(shape: int | tuple[int, ...], sigma: float, parties: int, honest_fraction: float) -> Integers:
     """Return one party's discrete Gaussian shares, of standard deviation sigma / sqrt(honest parties).
 
     The sum over the honest parties is not exactly a discrete Gaussian: `gaussian.sum_excess` says how far from it, and `laws.DiscreteGaussian.width`
@@ -185,7 +183,7 @@ def discrete_gaussian(
     return mechanisms.discrete_gaussian(np.zeros(shape, dtype=np.int64), own)
 
 
-def _negative_binomial(shape: int | tuple[int, ...], scale: float, honest: int) -> NDArray[np.int64]:
+def _negative_binomial(shape: int | tuple[int, ...], scale: float, honest: int) -> Integers:
     """Return negative binomials of shape 1/honest and parameter p = exp(-1/scale): a Poisson number of logarithmic(p) variables."""
     theta = max(1, math.floor(2.0**_THETA_BITS / max(scale, _SMALLEST_SCALE)))
     rate = -math.log(-math.expm1(-theta / 2.0**_THETA_BITS)) / honest * (1.0 + 1e-14)
@@ -196,7 +194,7 @@ def _negative_binomial(shape: int | tuple[int, ...], scale: float, honest: int) 
     return np.asarray(totals[ends] - totals[ends - numbers.ravel()]).reshape(numbers.shape)
 
 
-def _poisson(shape: int | tuple[int, ...], rate: int) -> NDArray[np.int64]:
+def _poisson(shape: int | tuple[int, ...], rate: int) -> Integers:
     """Return exact Poisson variables of mean rate / 2^48: whole units, and one unit thinned to the fraction."""
     whole, fraction = divmod(rate, 2**_RATE_BITS)
     numbers = np.zeros(shape, dtype=np.int64)
@@ -208,10 +206,10 @@ def _poisson(shape: int | tuple[int, ...], rate: int) -> NDArray[np.int64]:
     return numbers
 
 
-def _poisson_one(shape: int | tuple[int, ...]) -> NDArray[np.int64]:
+def _poisson_one(shape: int | tuple[int, ...]) -> Integers:
     """Return exact Poisson variables of mean 1: fair-coin runs k, accepted with probability 2^k / (2 k!)."""
 
-    def propose(count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def propose(count: int) -> tuple[Integers, Booleans]:
         runs = _coin_runs(count)
         accepted = (runs > 0) | (uniform_integers(2, count) == 0)
         for divisor in range(3, int(runs.max()) + 1):
@@ -221,7 +219,7 @@ def _poisson_one(shape: int | tuple[int, ...]) -> NDArray[np.int64]:
     return fill(shape, propose)
 
 
-def _coin_runs(count: int) -> NDArray[np.int64]:
+def _coin_runs(count: int) -> Integers:
     """Return the number of heads before the first tail, from 64 flips each (64 heads, of probability 2^-64, count as 64)."""
     words = uniform_bits(count)
     lowest = words & (~words + np.uint64(1))
@@ -231,7 +229,7 @@ def _coin_runs(count: int) -> NDArray[np.int64]:
     return runs
 
 
-def _logarithmic(count: int, theta: int) -> NDArray[np.int64]:
+def _logarithmic(count: int, theta: int) -> Integers:
     """Return logarithmic variables, P(k) proportional to exp(-k theta / 2^52) / k for k >= 1.
 
     A dyadic block [2^j, 2^(j+1)) is chosen uniformly, k uniformly in it, and k is kept with probability 2^j / k * exp(-k theta / 2^52);
@@ -239,7 +237,7 @@ def _logarithmic(count: int, theta: int) -> NDArray[np.int64]:
     """
     blocks = max(1, math.ceil(math.log2(2.0**_THETA_BITS / theta)) + 7)
 
-    def propose(size: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def propose(size: int) -> tuple[Integers, Booleans]:
         low = np.uint64(1) << uniform_integers(blocks, size)
         k = low + (uniform_bits(size) & (low - np.uint64(1)))
         accepted = uniform_integers(k) < low

@@ -37,11 +37,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..typing import Floats
 from .checks import positive
 from .neighbors import check_neighbors
 from .smooth_edges import (
     Distances,
-    Floats,
     Ordered,
     deviation_of,
     deviation_replace,

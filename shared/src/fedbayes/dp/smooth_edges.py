@@ -10,10 +10,10 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Distances = NDArray[np.int64]
+from ..typing import Floats, Integers
+
+Distances = Integers
 _ROUNDING = 1e-14  # per row and squared width: about 50 units in the last place of float64
 
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .smooth_edges import Distances, Floats, Ordered, sides
+from ..typing import Floats
+from .smooth_edges import Distances, Ordered, sides
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from functools import partial
 
 import numpy as np
 
-from .smooth_edges import Floats, Ordered
+from ..typing import Floats
+from .smooth_edges import Ordered
 
 _GRID = 65  # points of the first grid of a search, which golden section refines
 _STEPS = 45  # golden-section steps: 0.618^45 of a grid cell is below 1e-9 of it

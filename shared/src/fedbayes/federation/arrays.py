@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
+
+from ..typing import Array
 
 
 def check_array(
     name: str,
-    array: npt.NDArray[Any],
+    array: Array,
     shape: tuple[int | None, ...],
     dtype: npt.DTypeLike = np.float64,
     least: float = -np.inf,

@@ -8,13 +8,13 @@ RFC 7748 (X25519), RFC 5869 (HKDF), RFC 8439 (ChaCha20-Poly1305); Bonawitz et al
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..mpc.relay import KEY_BYTES, KeyPair, SealBroken, pairwise_key, seal, unseal
 from ..mpc.secure_sum import pairwise_mask
 from ..randomness import secret_bytes
+from ..typing import Array
 from .errors import MembersError, MessageError
 from .manifest import Manifest
 from .policy import Policy
@@ -122,7 +122,7 @@ class Channel:
                 f"a sealed message from organization {sender} was changed, or is of another job or round; the job stops"
             ) from None
 
-    def mask(self, values: np.ndarray[Any, Any], participants: Sequence[int], topic: str = "") -> np.ndarray[Any, Any]:
+    def mask(self, values: Array, participants: Sequence[int], topic: str = "") -> Array:
         """Return `values` plus pairwise masks that cancel in the sum over `participants`.
 
         Parameters
@@ -152,9 +152,9 @@ class Channel:
         keys = {peer: self.mask_key(peer, purpose) for peer in participants if peer != self.organization}
         whole = np.asarray(values)
         own = whole.astype(np.int64).astype(np.uint64) if whole.dtype.kind == "i" else whole.astype(np.uint64)
-        masked: np.ndarray[Any, Any] = own + pairwise_mask(self.organization, keys, f"{self._round}|{topic}", own.shape)
+        masked: Array = own + pairwise_mask(self.organization, keys, f"{self._round}|{topic}", own.shape)
         return masked
 
-    def check_word(self, participants: Sequence[int], topic: str = "") -> np.ndarray[Any, Any]:
+    def check_word(self, participants: Sequence[int], topic: str = "") -> Array:
         """Return a masked zero: the sum over `participants` is 0 exactly if all use the same manifest, round and set."""
         return self.mask(np.zeros(1, dtype=np.uint64), participants, topic + CHECK)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ..dp.laws import Change
 from ..mpc.ring import RingArray, lift
+from ..typing import Floats, Integers
 from .codec import Message
 
 LARGEST = 2**12
@@ -27,7 +28,6 @@ WIDEST = 10
 """Columns over which what may happen to them is enumerated at once."""
 SAME, OTHER, LOST = 0, 1, 2
 """What happens to a column of a record: it stays, it gets another state, or one of the two records has none there (or one that counts as 0)."""
-Integers = npt.NDArray[np.int64]
 Columns = Sequence[str]
 Weighed = tuple[tuple[str, ...], float]
 
@@ -213,7 +213,7 @@ def _by_elimination(weighed: Sequence[Weighed], kinds: Mapping[str, Kinds]) -> f
     return math.fsum(float(values.max()) for _, values in terms)
 
 
-def _changes(table: Sequence[str], weight: float, kinds: Mapping[str, Kinds]) -> npt.NDArray[np.float64]:
+def _changes(table: Sequence[str], weight: float, kinds: Mapping[str, Kinds]) -> Floats:
     """Return a bound for all that may happen to the columns: an axis for each, of the length of its moves."""
     possible = [kinds[name].moves for name in table]
     values = [weight * _apart(table, moves, kinds) for moves in product(*possible)]
@@ -255,7 +255,7 @@ def _by_pairs(weighed: Sequence[Weighed], kinds: Mapping[str, Kinds]) -> float:
     )
 
 
-def _largest_of_moves(sums: Sequence[npt.NDArray[np.float64]], kept: Sequence[float]) -> float:
+def _largest_of_moves(sums: Sequence[Floats], kept: Sequence[float]) -> float:
     """Return the largest of `sums[0][i] + sums[1][j]` less what i columns of the one move and j of the other spare one another."""
     number = len(sums[0]) - 1
     i, j = np.ogrid[: number + 1, : number + 1]

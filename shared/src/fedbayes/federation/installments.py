@@ -12,11 +12,11 @@ import math
 from dataclasses import field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..dp import promise
 from ..dp.laws import Change, Law, Shape, law_of
 from ..dp.shares import honest_parties
+from ..typing import Integers
 from .codec import Message
 from .errors import MessageError, sampling_errors
 from .gate import Receipt
@@ -83,7 +83,7 @@ class Installment(Message):
         honest = honest_parties(parties, honest_fraction)
         return self.law.deviation(self._width(change, honest)) * math.sqrt(parties / honest)
 
-    def shares(self, shape: Shape, change: Change, parties: int, honest_fraction: float) -> NDArray[np.int64]:
+    def shares(self, shape: Shape, change: Change, parties: int, honest_fraction: float) -> Integers:
         """Return one party's part of the noise on the round's numbers, of which a unit of the promise changes so much.
 
         Raises

@@ -8,19 +8,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
+from ..typing import Array
 from .errors import StationError
 
 CUT_OFF = "what an earlier round of this job kept at this station is cut off; start the job again"
 LENGTH_BYTES = 4  # of the number in front of the header, least significant byte first
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, Array]
 
 
-def write_arrays(file: IO[bytes], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+def write_arrays(file: IO[bytes], arrays: Mapping[str, Array]) -> None:
     """Write arrays into an open file; arrays of Python objects raise `TypeError`.
 
     Parameters

@@ -6,11 +6,11 @@ from dataclasses import field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..bayes import profile
 from ..bayes.counting import DEFAULT_BINS, bins_of
 from ..bayes.schema import Column, Schema
+from ..typing import Integers
 from .codec import Message
 from .declare import TARGET, argument
 from .decorators import central, partial
@@ -173,9 +173,7 @@ def _held(station: Station, request: DescribeRequest) -> list[str]:
     return held
 
 
-def _shown(
-    station: Station, request: DescribeRequest, counted: dict[str, NDArray[np.int64]]
-) -> Exact[dict[str, Shown]] | None:
+def _shown(station: Station, request: DescribeRequest, counted: dict[str, Integers]) -> Exact[dict[str, Shown]] | None:
     """Return what may be shown of columns that this station alone has, after their borders were held against earlier answers; None of none."""
     if not counted:
         return None
@@ -189,7 +187,7 @@ def _shown(
     return station.exact(shown, "description of columns", queries=0, summed=False)
 
 
-def _counted(station: Station, request: DescribeRequest, held: list[str]) -> dict[str, NDArray[np.int64]]:
+def _counted(station: Station, request: DescribeRequest, held: list[str]) -> dict[str, Integers]:
     """Return the counts of every asked column that the station has."""
     if not held:
         return {}

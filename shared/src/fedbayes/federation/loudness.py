@@ -8,10 +8,10 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..bayes.schema import NEARLY_ALL
 from ..dp.laws import usual_deviation
+from ..typing import Array
 
 FORMAT = "fedbayes.naive_bayes/"
 MOST = 0.5  # of the features: fewer loud ones leave a model that still says something
@@ -24,9 +24,7 @@ LOUD_CELLS = 0.5  # of the mean count of a cell
 SURE = 2.0  # standard deviations of the noise in a mean that may be chance: a few tables in a hundred exceed them
 
 
-def loud_cells(
-    tables: Sequence[NDArray[Any]], noise: float, typical: Callable[[Iterable[float]], float] = median
-) -> str:
+def loud_cells(tables: Sequence[Array], noise: float, typical: Callable[[Iterable[float]], float] = median) -> str:
     """Return in words that noise is a large part of a cell's count; nothing where it is not.
 
     Parameters

@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from ..mpc.relay import SigningPair
+from ..typing import Array
 from .channel import Channel
 from .envelope import Request
 from .errors import MembersError, MessageError, too_few
@@ -165,11 +164,11 @@ class Member:
         if self.memory.once(f"round-{self.round_name}", question_digest.encode()) != question_digest.encode():
             raise MessageError("this round of the job has been asked with another request before; start the job again")
 
-    def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> bool:
+    def keep(self, name: str, **arrays: Array) -> bool:
         """Keep arrays for later rounds of this job at this station (the first writer wins); return whether it was this call that kept them."""
         return self.memory.keep(self._part + name, **arrays)
 
-    def kept(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
+    def kept(self, name: str) -> dict[str, Array]:
         """Return what `keep` stored; `MessageError` if nothing of that name was kept in this job."""
         return self.memory.kept(self._part + name)
 

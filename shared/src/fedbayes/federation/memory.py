@@ -16,9 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..randomness import secret_bytes
+from ..typing import Array
 from . import platform
 from .errors import MessageError, StationError
 from .kept_arrays import read_arrays, write_arrays
@@ -148,13 +147,13 @@ class Memory:
             raise MessageError("a message is missing in the job's folder at this node; start the job again")
         return content
 
-    def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> bool:
+    def keep(self, name: str, **arrays: Array) -> bool:
         """Keep arrays for later rounds of this job at this station (the first writer wins); return whether it was this call that kept them."""
         kept = first(self.path / f"kept-{_safe(name)}", lambda file: write_arrays(file, arrays))
         self.check_not_over()
         return kept
 
-    def kept(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
+    def kept(self, name: str) -> dict[str, Array]:
         """Return what `keep` stored.
 
         Raises

@@ -10,9 +10,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
 from vantage6.algorithm.tools.util import info as log_info
 
+from ..typing import Array
 from .codec import Message
 from .errors import (
     BudgetError,
@@ -96,7 +96,7 @@ class Federation(Job):
         field: str = "masked",
         survivors: bool = False,
         last: bool = False,
-    ) -> np.ndarray[Any, Any]:
+    ) -> Array:
         """Return the sum, modulo 2^64, of arrays that stations send masked; one round.
 
         Parameters

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from ..mpc.secure_sum import reconstruct
+from ..typing import Words
 from .errors import MessageError
 from .gate import Masked
 
-Words = npt.NDArray[np.uint64]
 UNFITTING = "the masks of the stations do not fit together: they were not asked the same, or do not have the same records linked; the job stops"
 
 

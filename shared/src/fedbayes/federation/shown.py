@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..bayes import profile
 from ..bayes.schema import Column
+from ..typing import Integers
 from .codec import Message
 from .vertical.suppression import suppress
 
@@ -47,7 +47,7 @@ class Shown(Message):
             raise ValueError("counts, edges and what nearly all are do not fit one another")
 
     @classmethod
-    def of(cls, column: Column, counts: NDArray[np.int64], bins: Any, minimum: int, loud: float = 0.0) -> Shown:
+    def of(cls, column: Column, counts: Integers, bins: Any, minimum: int, loud: float = 0.0) -> Shown:
         """Return what may be shown of a column's counts.
 
         Parameters

@@ -21,18 +21,17 @@ References
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.mpc.prg import expand
 
+from ..typing import Array, Integers, Words
+
 HASH_BYTES = 16  # bytes of SHA-256 that are kept: one block of AES
 DOMAIN = b"fedbayes/alignment/1|"
-Hashes = npt.NDArray[np.uint64]
+Hashes = Words
 """64 bits a row: with a million rows a side, two different people share one with probability 5e-8."""
-Positions = npt.NDArray[np.int64]
 LEFT_OUT = -1
 """The place of a row of a union that another party's row stands for."""
 
@@ -55,7 +54,7 @@ def check_identifiers(identifiers: Sequence[str | None]) -> None:
         raise AlignmentError("some rows repeat an identifier of another row; keep one row a person")
 
 
-def shuffled(rows: int, key: bytes) -> Positions:
+def shuffled(rows: int, key: bytes) -> Integers:
     """Return a secret permutation of 0..rows-1 that follows from a 32-byte key, int64."""
     return np.asarray(np.argsort(expand(key, "row order", rows, np.uint64), kind="stable"), dtype=np.int64)
 
@@ -92,7 +91,7 @@ def under_key(digested: bytes, key: bytes) -> Hashes:
     return hashes
 
 
-def match(left: Hashes, right: Hashes) -> tuple[Positions, Positions]:
+def match(left: Hashes, right: Hashes) -> tuple[Integers, Integers]:
     """Return the positions of equal hashes in both lists, in the order of the left one.
 
     Parameters
@@ -113,7 +112,7 @@ def match(left: Hashes, right: Hashes) -> tuple[Positions, Positions]:
     return matches, order[rank[matches]].astype(np.int64)
 
 
-def places_in(left: Hashes, right: Hashes) -> Positions:
+def places_in(left: Hashes, right: Hashes) -> Integers:
     """Return where the right list has each row of the left one, int64 of the left list's length; -1 where it has not."""
     places = np.full(len(left), -1, dtype=np.int64)
     own, other = match(left, right)
@@ -121,7 +120,7 @@ def places_in(left: Hashes, right: Hashes) -> Positions:
     return places
 
 
-def common_to_all(leader: int, places: Mapping[int, Positions]) -> dict[int, Positions]:
+def common_to_all(leader: int, places: Mapping[int, Integers]) -> dict[int, Integers]:
     """Return every party's positions of the rows that all have, in the leader's order.
 
     Parameters
@@ -155,7 +154,7 @@ def matched_by(parties: Sequence[int], matcher: int) -> list[int]:
     return [party for party in parties[1:] if matcher_of(parties, party) == matcher]
 
 
-def intersect(parties: Sequence[int], lists: dict[tuple[int, int], Hashes]) -> dict[int, Positions]:
+def intersect(parties: Sequence[int], lists: dict[tuple[int, int], Hashes]) -> dict[int, Integers]:
     """Return every party's positions of the rows that all parties have, in one common order.
 
     Parameters
@@ -182,7 +181,7 @@ def unite(
     lists: dict[tuple[int, int], Hashes],
     key: bytes,
     apart: Iterable[Sequence[int]] = (),
-) -> tuple[dict[int, Positions], int]:
+) -> tuple[dict[int, Integers], int]:
     """Return where every party's rows stand in the union of all rows, and the size of the union.
 
     Parameters
@@ -202,7 +201,7 @@ def unite(
     tuple
         ``slots[party][row]``, the row's place in the union, int64, or `LEFT_OUT`; and the number of places.
     """
-    labels: dict[int, Positions] = {}
+    labels: dict[int, Integers] = {}
     separate = [set(pair) for pair in apart]
     size = 0
     for index, party in enumerate(parties):
@@ -223,13 +222,13 @@ def unite(
     return {party: places[label] for party, label in labels.items()}, size
 
 
-def are_places(places: Positions, some_left_out: bool) -> bool:
+def are_places(places: Integers, some_left_out: bool) -> bool:
     """Return whether every row has a place of its own, but for those that are `LEFT_OUT`, where some may be."""
     held = places[places != LEFT_OUT] if some_left_out else places
     return bool(np.all(held >= 0)) and len(np.unique(held)) == len(held)
 
 
-def scatter(values: npt.NDArray[Any], slots: Positions, size: int) -> npt.NDArray[Any]:
+def scatter(values: Array, slots: Integers, size: int) -> Array:
     """Return `values` (rows, ...) at their places of the union, zero where the party has no row; rows that are `LEFT_OUT` have none."""
     spread = np.zeros((size, *values.shape[1:]), dtype=values.dtype)
     held = slots != LEFT_OUT

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..randomness import uniform_bits
+from ..typing import Words
 
 __all__ = ["MOST_BITS", "PointKeys", "deal_points", "histogram"]
 
@@ -31,7 +32,6 @@ LEAF_BITS = 2
 """A leaf of the tree holds four numbers of 32 bits."""
 MOST_BITS = 24  # a key expands to 2^bits numbers of 4 bytes: 64 MB
 CHUNK_NUMBERS = 1 << 22  # numbers that are expanded at once: 16 MB
-Words = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.uint32]
 ONE = np.uint64(1)  # the lowest bit
 FLAGS = np.uint64(3)  # the two lowest bits
@@ -140,7 +140,7 @@ class PointKeys:
         return np.asarray(np.uint32(0) - flat if self.second else flat)
 
 
-def deal_points(places: npt.NDArray[np.uint64], bits: int) -> tuple[PointKeys, PointKeys]:
+def deal_points(places: Words, bits: int) -> tuple[PointKeys, PointKeys]:
     """Return the two parties' keys of the point functions that are 1 at `places`.
 
     Parameters
@@ -202,7 +202,7 @@ def _level(seeds: list[Words], controls: list[Words], bit: Words) -> tuple[Words
     return correction, next_seeds, next_controls
 
 
-def histogram(keys: PointKeys, turned: npt.NDArray[np.uint64]) -> Numbers:
+def histogram(keys: PointKeys, turned: Words) -> Numbers:
     """Return a party's share of how often each number occurs among numbers that nobody sees.
 
     Parameters

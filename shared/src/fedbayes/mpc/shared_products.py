@@ -37,6 +37,8 @@ from fedbayes.mpc.prg import expand
 from fedbayes.mpc.ring import RingArray
 from fedbayes.mpc.subset_shares import Correction, Table, correction_pad
 
+from ..typing import Integers
+
 
 class DataSide:
     """What one data party computes. Arrays are (rows, states) in the common row order and one ring.
@@ -245,9 +247,7 @@ def answer_pad(key: bytes, tables: Sequence[Table], batch: str, size: int, dtype
     return expand(key, f"answers|{batch}|{questions}", size, dtype)
 
 
-def split_answers(
-    total: RingArray, tables: Iterable[Table], factors: Mapping[str, Factor]
-) -> list[npt.NDArray[np.int64]]:
+def split_answers(total: RingArray, tables: Iterable[Table], factors: Mapping[str, Factor]) -> list[Integers]:
     """Return the tables of a flat sum of shares as signed integers, one axis a factor."""
     lifted, start, answers = ring.lift(total), 0, []
     states = {name: one.states for name, one in factors.items()}

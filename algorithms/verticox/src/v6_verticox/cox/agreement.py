@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
+from fedbayes.typing import Booleans, Floats, Indices
+
 MOST_LEVELS = 4096
 """Of the risk: where there are more, neighbours are tied, 1 / 4096 of the pairs."""
 TIED = 2.0**30
@@ -33,11 +32,11 @@ class Counted:
         Censored records, at risk at their time; last those beyond the grid.
     """
 
-    events: Vector
-    others: Vector
+    events: Floats
+    others: Floats
 
     @classmethod
-    def of(cls, level: Places, cell: Places, event: npt.NDArray[np.bool_], levels: int, times: int) -> Counted:
+    def of(cls, level: Indices, cell: Indices, event: Booleans, levels: int, times: int) -> Counted:
         """Count records; `cell` is `times` beyond the grid."""
         events, others = np.zeros((levels, times)), np.zeros((levels, times + 1))
         np.add.at(events, (level[event], cell[event]), 1.0)
@@ -45,36 +44,36 @@ class Counted:
         return cls(events, others)
 
     @property
-    def whole(self) -> Vector:
+    def whole(self) -> Floats:
         """All records, (levels, times + 1)."""
         return np.asarray(self.others + np.pad(self.events, ((0, 0), (0, 1))))
 
-    def survivors(self) -> Vector:
+    def survivors(self) -> Floats:
         """Return who is at risk at each time and has no event at it, (levels, times)."""
         return np.asarray(np.cumsum(self.whole[:, ::-1], axis=1)[:, ::-1][:, :-1] - self.events)
 
-    def pairs(self) -> tuple[Vector, Vector, Vector]:
+    def pairs(self) -> tuple[Floats, Floats, Floats]:
         """Return by time of the earlier event the pairs that agree, that are tied, and all that can be compared, (times,) each."""
         return compared(self.events, self.survivors())
 
-    def later_pairs(self) -> tuple[Vector, Vector, Vector]:
+    def later_pairs(self) -> tuple[Floats, Floats, Floats]:
         """Return the same of pairs of an event and a record of a later time."""
         return compared(self.events, self.survivors() - self.others[:, :-1])
 
-    def pairs_at(self, end: int, weights: Vector) -> tuple[float, float, float]:
+    def pairs_at(self, end: int, weights: Floats) -> tuple[float, float, float]:
         """Return the same of those with an event up to a time, by `weights` (times,), against those that are observed beyond it."""
         cases = (self.events[:, : end + 1] @ weights[: end + 1])[:, None]
         controls = self.whole[:, end + 1 :].sum(axis=1)[:, None]
         return tuple(float(part[0]) for part in compared(cases, controls))  # type: ignore[return-value]
 
 
-def compared(cases: Vector, controls: Vector) -> tuple[Vector, Vector, Vector]:
+def compared(cases: Floats, controls: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the pairs of a case and a control of lower level, of the same, and of any, column by column; (levels, columns) each."""
     below = np.cumsum(controls, axis=0) - controls
     return (cases * below).sum(axis=0), (cases * controls).sum(axis=0), cases.sum(axis=0) * controls.sum(axis=0)
 
 
-def levels_of(risk: Vector) -> tuple[Places, int]:
+def levels_of(risk: Floats) -> tuple[Indices, int]:
     """Return the level of every risk, from low to high, and how many there are; neighbours share one where there are many."""
     known, level = np.unique(np.rint(risk * TIED), return_inverse=True)
     if len(known) > MOST_LEVELS:
@@ -84,7 +83,7 @@ def levels_of(risk: Vector) -> tuple[Places, int]:
     return level.astype(np.intp), len(known)
 
 
-def agreeing(risk: Vector, cell: Places, event: npt.NDArray[np.bool_], times: int) -> tuple[float, float]:
+def agreeing(risk: Floats, cell: Indices, event: Booleans, times: int) -> tuple[float, float]:
     """Return how many pairs of records agree, ties as one half, and how many can be compared."""
     level, levels = levels_of(risk)
     agree, tied, total = Counted.of(level, cell, event, levels, times).pairs()

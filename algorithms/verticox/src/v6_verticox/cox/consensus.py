@@ -27,16 +27,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from fedbayes.typing import Floats
 
 from .likelihood import RiskSets
 
-Vector = npt.NDArray[np.float64]
 NEWTON_STEPS = 50  # of the z-step: a bound; a start from the last z needs a few
 SETTLED = 1e-12  # relative: the inner problem is solved to rounding, as the published iteration takes it to be
 
 
-def auxiliary(risk: RiskSets, target: Vector, start: Vector, parties: int, rho: float) -> Vector:
+def auxiliary(risk: RiskSets, target: Floats, start: Floats, parties: int, rho: float) -> Floats:
     """Return the minimiser z of sum_t d_t log sum exp(K z) + K rho / 2 |z - target|^2, (records,), table order.
 
     Parameters
@@ -63,12 +63,12 @@ def auxiliary(risk: RiskSets, target: Vector, start: Vector, parties: int, rho: 
         z = z + move
         if np.max(np.abs(move)) < SETTLED * max(1.0, float(np.max(np.abs(z)))):
             break
-    result: Vector = np.empty_like(z)
+    result: Floats = np.empty_like(z)
     result[risk.order] = z
     return result
 
 
-def _solved(diagonal: Vector, weight: Vector, kernel: Vector, right: Vector) -> Vector:
+def _solved(diagonal: Floats, weight: Floats, kernel: Floats, right: Floats) -> Floats:
     """Solve (diagonal - W C' Q C W) x = right in O(n); C: suffix sums.
 
     With s = C W x and p = C' Q s: p_i - p_(i-1) = q_i s_i, and s_i - s_(i+1) = w_i (right_i + w_i p_i) / diagonal_i.
@@ -105,17 +105,17 @@ class Consensus:
     update: str
     parties: int
     rho: float
-    z: Vector
-    gamma: Vector
-    memory: Vector
-    sent: Vector
+    z: Floats
+    gamma: Floats
+    memory: Floats
+    sent: Floats
 
     @classmethod
     def start(cls, update: str, parties: int, rho: float, records: int) -> Consensus:
         """Return the state before the first iteration."""
         return cls(update, parties, rho, *(np.zeros(records) for _ in range(4)))
 
-    def advance(self, risk: RiskSets, mean: Vector) -> tuple[float, float]:
+    def advance(self, risk: RiskSets, mean: Floats) -> tuple[float, float]:
         """Take the mean predictor of this iteration; return the norms of the primal and the dual residual."""
         before, rho = self.z, self.rho
         self.z = auxiliary(risk, mean + self.gamma / rho, self.z, self.parties, rho)
@@ -128,7 +128,7 @@ class Consensus:
         return float(np.linalg.norm(mean - self.z)), float(rho * np.linalg.norm(self.z - before))
 
 
-def target(update: str, rho: float, sent: Vector, predictor: Vector, memory: Vector) -> tuple[Vector, Vector]:
+def target(update: str, rho: float, sent: Floats, predictor: Floats, memory: Floats) -> tuple[Floats, Floats]:
     """Return a party's rho z_k - gamma_k, and its memory for the next iteration.
 
     Parameters
@@ -145,6 +145,6 @@ def target(update: str, rho: float, sent: Vector, predictor: Vector, memory: Vec
     return sent + rho * predictor, memory
 
 
-def coefficients_step(columns: Vector, target: Vector, observed: Vector, rho: float) -> Vector:
+def coefficients_step(columns: Floats, target: Floats, observed: Floats, rho: float) -> Floats:
     """Return a party's coefficients: rho X'X beta = X' target + u; `target` = rho z_k - gamma."""
     return np.asarray(np.linalg.solve(rho * columns.T @ columns, columns.T @ target + observed))

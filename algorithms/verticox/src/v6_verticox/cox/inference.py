@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from fedbayes.typing import Floats
 
 from .likelihood import FLAT, SINGULAR
 
-Vector = npt.NDArray[np.float64]
 CONFIDENCE_95 = 1.959963984540054  # quantile .975 of the standard normal
 CLUSTERS_PER_COLUMN = 2  # so that of p (p + 1) / 2 numbers no four times as many that they are made of can be found, and the matrix is regular
 LARGEST_EXPONENT = 700.0
 """Beyond it exp(coefficient) is no number: a feature in units so small that one of them is out of any record's reach."""
 
 
-def score_test(score: Vector, information: Vector) -> tuple[float, int]:
+def score_test(score: Floats, information: Floats) -> tuple[float, int]:
     """Return the score statistic and its degrees of freedom: the rank, where columns depend on one another or do not vary.
 
     Parameters
@@ -37,7 +37,7 @@ def score_test(score: Vector, information: Vector) -> tuple[float, int]:
     return float(np.sum(parts**2 / values[kept])), int(kept.sum())
 
 
-def coefficient_table(names: Sequence[str], coefficients: Vector, covariance: Vector) -> list[dict[str, Any]]:
+def coefficient_table(names: Sequence[str], coefficients: Floats, covariance: Floats) -> list[dict[str, Any]]:
     """Return one record a feature: coefficient, hazard ratio (None: no number), standard error, z, p (None: the error is 0) and the 95 % interval."""
     from scipy.special import erfc
 
@@ -77,7 +77,7 @@ def in_order(model: Mapping[str, Any], labels: Sequence[str], features: Sequence
     return ordered
 
 
-def inverse(information: Vector) -> Vector:
+def inverse(information: Floats) -> Floats:
     """Return the inverse of a positive definite matrix whose columns may be in very different units."""
     units = np.sqrt(np.diag(information))
     covariance = np.linalg.inv(information / units[:, None] / units[None, :]) / units[:, None] / units[None, :]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from fedbayes.typing import Floats, Indices
+
 STEP = 256.0
 """Levels are its multiples: a term is at most e^256 of its level and a sum at least 1, so that neither leaves double precision."""
 NONE = -(2**40)  # the number of a level below that of any finite exponent; times any group it is still an int64
 
 
-def levels(exponent: Vector, group: npt.NDArray[np.intp]) -> Vector:
+def levels(exponent: Floats, group: Indices) -> Floats:
     """Return the largest exponent so far in the same group, rounded down to a multiple of `STEP`, (rows,).
 
     Parameters
@@ -28,7 +28,7 @@ def levels(exponent: Vector, group: npt.NDArray[np.intp]) -> Vector:
     return np.asarray((np.maximum.accumulate(number + apart) - apart) * STEP, dtype=np.float64)
 
 
-def running(terms: Vector, level: Vector, group: npt.NDArray[np.intp]) -> Vector:
+def running(terms: Floats, level: Floats, group: Indices) -> Floats:
     """Return the running sums in each group, at the rows' levels, (rows, columns).
 
     Parameters

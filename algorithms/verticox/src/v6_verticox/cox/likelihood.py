@@ -12,16 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
+from fedbayes.typing import Array, Floats, Indices
 
 from .levelled import levels, running
 
-Vector = npt.NDArray[np.float64]
 FLAT = 1e-6
 """Root of the information below which a feature does not vary among the records at risk."""
 SINGULAR = 1e-7
@@ -47,17 +45,15 @@ class RiskSets:
         "breslow" or "efron".
     """
 
-    order: npt.NDArray[np.intp]
-    stratum: npt.NDArray[np.intp]
-    first: npt.NDArray[np.intp]
-    last: npt.NDArray[np.intp]
-    event: Vector
+    order: Indices
+    stratum: Indices
+    first: Indices
+    last: Indices
+    event: Floats
     ties: str
 
     @classmethod
-    def of(
-        cls, time: Vector, event: npt.NDArray[Any], strata: npt.NDArray[Any] | None = None, ties: str = "breslow"
-    ) -> RiskSets:
+    def of(cls, time: Floats, event: Array, strata: Array | None = None, ties: str = "breslow") -> RiskSets:
         """Sort records into risk sets."""
         stratum = np.zeros(len(time), dtype=np.intp) if strata is None else np.unique(strata, return_inverse=True)[1]
         order = np.lexsort((-np.asarray(event), time, stratum))
@@ -68,7 +64,7 @@ class RiskSets:
         last = np.r_[begins[1:], len(time)][tie] - 1
         return cls(order, stratum, begins[tie], last, np.asarray(event, dtype=np.float64)[order], ties)
 
-    def sums(self, exponent: Vector, values: Vector) -> tuple[Vector, Vector]:
+    def sums(self, exponent: Floats, values: Floats) -> tuple[Floats, Floats]:
         """Return the sums of exp(exponent) x values over the risk set of every record (sorted), divided by exp(level), and the levels.
 
         Parameters
@@ -90,7 +86,7 @@ class RiskSets:
         suffix = running(terms[::-1], level[::-1], back)[::-1]
         return suffix if self.ties == "efron" else suffix[self.first], level
 
-    def spread(self, exponent: Vector, values: Vector) -> tuple[Vector, Vector]:
+    def spread(self, exponent: Floats, values: Floats) -> tuple[Floats, Floats]:
         """Return, for every record, the sum of exp(exponent) x values over the events whose risk set holds it, divided by exp(level), and the levels.
 
         The adjoint of `sums`, with its shapes.
@@ -105,7 +101,7 @@ class RiskSets:
         prefix = running(own, level, self.stratum)
         return self._shared(prefix) if self.ties == "efron" else prefix, level
 
-    def _shared(self, values: Vector) -> Vector:
+    def _shared(self, values: Floats) -> Floats:
         """Give tied events the mean of their values."""
         events = self.event[:, None]
         total, count = np.zeros_like(values), np.zeros((len(values), 1))
@@ -127,23 +123,23 @@ class _Means:
         Weighted mean of the columns over the risk set.
     """
 
-    total: Vector
-    level: Vector
-    mean: Vector
+    total: Floats
+    level: Floats
+    mean: Floats
 
     @classmethod
-    def of(cls, risk: RiskSets, predictor: Vector, columns: Vector) -> _Means:
+    def of(cls, risk: RiskSets, predictor: Floats, columns: Floats) -> _Means:
         """Sum over the risk sets; all arguments sorted."""
         sums, level = risk.sums(predictor, np.column_stack([np.ones(len(predictor)), columns]))
         event = risk.event > 0.0
         total = np.where(event, sums[:, 0], 1.0)
         return cls(total, np.where(event, level, 0.0), np.where(event[:, None], sums[:, 1:], 0.0) / total[:, None])
 
-    def log_likelihood(self, risk: RiskSets, predictor: Vector) -> float:
+    def log_likelihood(self, risk: RiskSets, predictor: Floats) -> float:
         """Return the log partial likelihood."""
         return float(np.sum(risk.event * (predictor - self.level - np.log(self.total))))
 
-    def hazard(self, risk: RiskSets, columns: Vector) -> tuple[Vector, Vector]:
+    def hazard(self, risk: RiskSets, columns: Floats) -> tuple[Floats, Floats]:
         """Return by record the sums of columns / total x exp(-level) over the events that it was at risk of, as `RiskSets.spread` does."""
         return risk.spread(-self.level, columns / self.total[:, None])
 
@@ -153,11 +149,11 @@ class Evaluation:
     """Log partial likelihood, gradient (features,) and information (features, features)."""
 
     log_likelihood: float
-    gradient: Vector
-    information: Vector
+    gradient: Floats
+    information: Floats
 
 
-def evaluate(risk: RiskSets, features: Vector, coefficients: Vector) -> Evaluation:
+def evaluate(risk: RiskSets, features: Floats, coefficients: Floats) -> Evaluation:
     """Evaluate the log partial likelihood and its derivatives; `features` in table order."""
     x = features[risk.order]
     predictor = x @ coefficients
@@ -172,7 +168,7 @@ def evaluate(risk: RiskSets, features: Vector, coefficients: Vector) -> Evaluati
     return Evaluation(means.log_likelihood(risk, predictor), gradient, information)
 
 
-def _centre(risk: RiskSets, mean: Vector) -> Vector:
+def _centre(risk: RiskSets, mean: Floats) -> Floats:
     """Return the mean over the events of the record's stratum, (rows, columns): about it squares lose the fewest digits."""
     total, events = np.zeros((risk.stratum[-1] + 1, mean.shape[1])), np.bincount(risk.stratum, weights=risk.event)
     np.add.at(total, risk.stratum, risk.event[:, None] * mean)
@@ -183,8 +179,8 @@ def _centre(risk: RiskSets, mean: Vector) -> Vector:
 class CoxFit:
     """A fitted model: coefficients, information matrix there, log partial likelihood there and at zero, steps."""
 
-    coefficients: Vector
-    information: Vector
+    coefficients: Floats
+    information: Floats
     log_likelihood: float
     null_log_likelihood: float
     steps: int
@@ -192,7 +188,7 @@ class CoxFit:
 
 def fit(
     risk: RiskSets,
-    features: Vector,
+    features: Floats,
     names: Sequence[str],
     penalty: float = 0.0,
     tolerance: float = 1e-10,
@@ -233,7 +229,7 @@ def fit(
     return CoxFit(beta / scale, information, here.log_likelihood, null, step)
 
 
-def check_far(coefficients: Vector, names: Sequence[str], limit: float) -> None:
+def check_far(coefficients: Floats, names: Sequence[str], limit: float) -> None:
     """Raise `ConvergenceError` naming features whose standardised coefficients no finite maximum explains."""
     far = [name for name, value in zip(names, coefficients, strict=True) if abs(value) > limit]
     if far:
@@ -242,7 +238,7 @@ def check_far(coefficients: Vector, names: Sequence[str], limit: float) -> None:
         )
 
 
-def check_collinear(information: Vector, names: Sequence[str], ridge: Vector | None = None) -> None:
+def check_collinear(information: Floats, names: Sequence[str], ridge: Floats | None = None) -> None:
     """Refuse an information matrix (at zero coefficients, or where a fit ended) that is singular, with what a penalty adds to its diagonal.
 
     Raises
@@ -267,7 +263,7 @@ def check_collinear(information: Vector, names: Sequence[str], ridge: Vector | N
         )
 
 
-def evaluate_predictor(risk: RiskSets, predictor: Vector) -> tuple[float, Vector, Vector]:
+def evaluate_predictor(risk: RiskSets, predictor: Floats) -> tuple[float, Floats, Floats]:
     """Return log partial likelihood, martingale residuals (table order) and cumulative baseline hazard (sorted order)."""
     ordered = predictor[risk.order]
     means = _Means.of(risk, ordered, np.empty((len(ordered), 0)))
@@ -277,7 +273,7 @@ def evaluate_predictor(risk: RiskSets, predictor: Vector) -> tuple[float, Vector
     return means.log_likelihood(risk, ordered), residuals, np.exp(level) * hazard[:, 0]
 
 
-def curvature_product(risk: RiskSets, predictor: Vector, direction: Vector) -> Vector:
+def curvature_product(risk: RiskSets, predictor: Floats, direction: Floats) -> Floats:
     """Return M d for a direction d of the linear predictor: features' M features is the information matrix (table order)."""
     ordered, moved = predictor[risk.order], direction[risk.order][:, None]
     means = _Means.of(risk, ordered, moved)

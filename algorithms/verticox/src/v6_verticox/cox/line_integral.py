@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from fedbayes.typing import Floats
+
 ROOTS = {  # of the Jacobi polynomials with weight (1 - x^2)^2, positive ones: scipy.special.roots_jacobi(n, 2, 2), which no image needs to import
     2: (0.3779644730092272,),
     3: (0.0, 0.5773502691896257),
@@ -56,7 +56,7 @@ class Ends:
     curvatures: tuple[float, float]
 
 
-def integrate(ends: Ends, inner: Vector, skipped: int | None = None) -> float:
+def integrate(ends: Ends, inner: Floats, skipped: int | None = None) -> float:
     """Return the integral of a slope over [0, 1].
 
     Parameters
@@ -82,24 +82,24 @@ def integrate(ends: Ends, inner: Vector, skipped: int | None = None) -> float:
 class Path:
     """What was evaluated, in order; `gain` integrates along it."""
 
-    points: list[Vector] = field(default_factory=list)
-    gradients: list[Vector] = field(default_factory=list)
-    informations: list[Vector] = field(default_factory=list)
+    points: list[Floats] = field(default_factory=list)
+    gradients: list[Floats] = field(default_factory=list)
+    informations: list[Floats] = field(default_factory=list)
     straight: int = 0
-    slopes: Vector = field(default_factory=lambda: np.zeros(0))
+    slopes: Floats = field(default_factory=lambda: np.zeros(0))
     slack: float = 0.0
 
-    def add(self, point: Vector, gradient: Vector, information: Vector) -> None:
+    def add(self, point: Floats, gradient: Floats, information: Floats) -> None:
         """Append one evaluation."""
         self.points.append(point)
         self.gradients.append(gradient)
         self.informations.append(information)
 
-    def go_straight(self, slopes: Vector, slack: float) -> None:
+    def go_straight(self, slopes: Floats, slack: float) -> None:
         """Note the slopes at `fractions` of the line from zero to the last point, in its direction; `slack`: their own error."""
         self.straight, self.slopes, self.slack = len(self.points) - 1, slopes, slack
 
-    def information_after(self, move: Vector) -> Vector:
+    def information_after(self, move: Floats) -> Floats:
         """Return the information matrix after a last step, short beside the one before: as it changed along that one.
 
         Without it standard errors would be those before the last step, which heavy tails change.

@@ -8,16 +8,16 @@ mixtures of ratios that have these values; the bounds are two linear programs (a
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from fedbayes.typing import Floats
 
 RATIOS = 500  # of which mixtures are made, evenly in their logarithm
 MORE, MOST_TRIES = 4.0, 30
 """Factor of the tolerance where no mixture has the values, and how often it is taken."""
-Vector = npt.NDArray[np.float64]
 
 
 def sum_of_logs(
-    values: Vector, nodes: Vector, weights: Vector, least: float, largest: float, exact: float
+    values: Floats, nodes: Floats, weights: Floats, least: float, largest: float, exact: float
 ) -> tuple[float, float]:
     """Return the sum of log r over records, and how far it may be off.
 
@@ -40,7 +40,7 @@ def sum_of_logs(
     return found, max(high - found, found - low)
 
 
-def _bounds(logs: Vector, integrand: Vector, values: Vector, exact: float) -> tuple[float, float] | None:
+def _bounds(logs: Floats, integrand: Floats, values: Floats, exact: float) -> tuple[float, float] | None:
     """Return the least and the largest sum of logs over mixtures of ratios that have these values; None if the programs have no answer."""
     from scipy.optimize import linprog
 

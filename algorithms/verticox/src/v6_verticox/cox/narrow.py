@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from fedbayes.typing import Floats
+
 VANISHING = 0.1
 """Of predicted survival: where all of it is below, that of the record with the least risk can be far above the others' together."""
 
@@ -17,7 +17,7 @@ def few(counts: Any, minimum_count: int) -> bool:
     return bool(np.any((counts > 0) & (counts < minimum_count)))
 
 
-def is_narrow(values: Vector, minimum_count: int) -> bool:
+def is_narrow(values: Floats, minimum_count: int) -> bool:
     """Say whether a column is carried by few records: (sum of sizes)^2 / sum of squares is how many that is when all weigh alike."""
     largest = np.max(np.abs(values), axis=0, initial=0.0)
     sizes = np.abs(values) / np.where(largest > 0.0, largest, 1.0)
@@ -29,7 +29,7 @@ def carried_by_few(sums: Any, squares: Any, minimum_count: int) -> bool:
     return bool(np.any((squares > 0.0) & (sums**2 < minimum_count * squares)))
 
 
-def vanishes(survival: Vector, minimum_count: int, records: Any = 1) -> bool:
+def vanishes(survival: Floats, minimum_count: int, records: Any = 1) -> bool:
     """Say whether at some time predicted survival is next to nothing for all records but few: a score would be that of these.
 
     Parameters

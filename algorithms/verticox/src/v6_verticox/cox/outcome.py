@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation.errors import DataProblem
+from fedbayes.typing import Floats
 
 from .narrow import is_narrow
 
-Vector = npt.NDArray[np.float64]
 DURATIONS = "numbers, such as the days from the start of a record's observation, in a column of the station's table"
 CODES = {"0": 0.0, "1": 1.0}
 """Events as a dictionary has them where it calls the column a category."""
@@ -33,7 +32,7 @@ def events_as_numbers(column: Any) -> Any:
     return column if coded.isna().any() else coded
 
 
-def checked(frame: Any, time: str, event: str) -> tuple[Vector, Vector]:
+def checked(frame: Any, time: str, event: str) -> tuple[Floats, Floats]:
     """Return the times and the events (1 or 0), (rows,) each.
 
     Raises
@@ -62,7 +61,7 @@ def checked(frame: Any, time: str, event: str) -> tuple[Vector, Vector]:
     return times, events
 
 
-def entries(frame: Any, entry: str, times: Vector) -> Vector:
+def entries(frame: Any, entry: str, times: Floats) -> Floats:
     """Return the times from which records are observed, (rows,).
 
     Raises
@@ -80,7 +79,7 @@ def entries(frame: Any, entry: str, times: Vector) -> Vector:
 
 def weights(
     frame: Any, column: str, minimum_count: int, largest: float = LARGEST_WEIGHT, squared: bool = False
-) -> Vector:
+) -> Floats:
     """Return case weights, (rows,), of which none, and no value, is that of few records; nor, `squared`, of their squares, of which robust errors are made.
 
     Raises
@@ -97,7 +96,7 @@ def weights(
     return record_weights
 
 
-def check_carried(record_weights: Vector, column: str, minimum_count: int, squared: bool = False) -> None:
+def check_carried(record_weights: Floats, column: str, minimum_count: int, squared: bool = False) -> None:
     """Raise `DataProblem` naming the column of weights, (rows,), if these single out fewer records than `minimum_count`."""
     values, counts = np.unique(record_weights, return_counts=True)
     apart = np.stack([record_weights, record_weights - np.median(record_weights)], axis=1)
@@ -111,7 +110,7 @@ def check_carried(record_weights: Vector, column: str, minimum_count: int, squar
         )
 
 
-def _numbers(frame: Any, column: str, role: str) -> Vector:
+def _numbers(frame: Any, column: str, role: str) -> Floats:
     """Return a column of finite numbers, (rows,)."""
     if frame[column].isna().any():
         raise DataProblem(f"{role} column '{column}' has missing values; fill them in, or set missing='complete'")

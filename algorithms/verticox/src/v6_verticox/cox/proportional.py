@@ -14,14 +14,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation.errors import DataProblem
+from fedbayes.typing import Array, Floats
 
 from .inference import tested
 from .survival import kaplan_meier
 
-Vector = npt.NDArray[np.float64]
 TRANSFORMS = ("rank", "km", "identity", "log")
 UNSEEN = "this solver opens no sum of residuals weighted by time; fit with solver='private_newton' or 'bfgs', or by strata where in doubt"
 UNRANKED = "not tested with missing='complete', as nobody knows which records are complete; fit with missing='refuse', or by strata where in doubt"
@@ -29,7 +28,7 @@ WEIGHTED = "weights of events have no place in its variance; fit without weights
 TOO_FEW = "no stratum has as many events as the outcome holder's node demands; nothing was opened for the check"
 
 
-def trend(time: Vector, event: npt.NDArray[Any], transform: str | None) -> Vector:
+def trend(time: Floats, event: Array, transform: str | None) -> Floats:
     """Return the function of time for every record, with mean 0 and variance 1 over the events, (records,).
 
     Parameters
@@ -65,7 +64,7 @@ def trend(time: Vector, event: npt.NDArray[Any], transform: str | None) -> Vecto
     )
 
 
-def check(names: Sequence[str], score: Vector, covariance: Vector, transform: str | None) -> dict[str, Any] | None:
+def check(names: Sequence[str], score: Floats, covariance: Floats, transform: str | None) -> dict[str, Any] | None:
     """Return the tests of Grambsch and Therneau (equations 10 and 11, equal variances at all events).
 
     Parameters

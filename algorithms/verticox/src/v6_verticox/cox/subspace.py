@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from fedbayes.typing import Floats
 
 from .likelihood import RiskSets, curvature_product, evaluate_predictor
 
-Vector = npt.NDArray[np.float64]
 STEPS = 40  # of Newton's method: a bound, as `HALVINGS` is
 HALVINGS = 30  # to 1e-9 of a step, where only rounding is left to gain
 LONGEST = 1.0  # deviations of the predictor in one step, since the curvature holds no further
@@ -16,7 +16,7 @@ SETTLED = 1e-11  # deviations of the predictor: a hundred times below what the l
 DEPENDENT = 1e-9  # of the largest singular value: directions below it repeat others up to the square root of rounding
 
 
-def maximised(risk: RiskSets, directions: Vector, start: Vector) -> Vector:
+def maximised(risk: RiskSets, directions: Floats, start: Floats) -> Floats:
     """Return the combination of directions with the largest log partial likelihood, by Newton's method with step halving.
 
     Parameters
@@ -51,12 +51,12 @@ def maximised(risk: RiskSets, directions: Vector, start: Vector) -> Vector:
     return np.asarray(point / scale)
 
 
-def _likelihood(risk: RiskSets, predictor: Vector) -> float:
+def _likelihood(risk: RiskSets, predictor: Floats) -> float:
     """Return the log partial likelihood; minus infinity where exp would leave its range."""
     return evaluate_predictor(risk, predictor)[0] if np.ptp(predictor) <= WIDEST + LONGEST else -np.inf
 
 
-def _newton_move(risk: RiskSets, unit: Vector, point: Vector) -> Vector:
+def _newton_move(risk: RiskSets, unit: Floats, point: Floats) -> Floats:
     """Return the Newton move, no longer than one deviation of the predictor."""
     predictor = unit @ point
     slope = unit.T @ evaluate_predictor(risk, predictor)[1]

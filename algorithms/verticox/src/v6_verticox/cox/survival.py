@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from fedbayes.typing import Array, Floats, Indices
+
 PREDICTED_DIGITS = 6
 """Decimals of a group's mean predicted survival: of a mean near 0, which is that of the record with the least risk, more digits would tell that risk."""
 
@@ -42,16 +41,16 @@ class _Ranks:
         return total
 
 
-def curve_json(times: Vector, hazard: Vector) -> dict[str, list[float]]:
+def curve_json(times: Floats, hazard: Floats) -> dict[str, list[float]]:
     """Return a cumulative baseline hazard and the survival that follows of it, (times,), as a model has them."""
     return {"time": times.tolist(), "cumulative_hazard": hazard.tolist(), "survival": np.exp(-hazard).tolist()}
 
 
 def concordance(
-    time: Vector,
-    event: npt.NDArray[Any],
-    risk: Vector,
-    stratum: npt.NDArray[Any] | None = None,
+    time: Floats,
+    event: Array,
+    risk: Floats,
+    stratum: Array | None = None,
     resolution: float = 0.0,
 ) -> float:
     """Return Harrell's concordance: the share of comparable pairs in which the earlier event has the higher risk.
@@ -72,7 +71,7 @@ def concordance(
     return sum(part[0] for part in counted) / pairs
 
 
-def _pairs(time: Vector, event: npt.NDArray[Any], risk: Vector, resolution: float) -> tuple[float, int]:
+def _pairs(time: Floats, event: Array, risk: Floats, resolution: float) -> tuple[float, int]:
     """Return how many pairs agree, and how many can be compared."""
     levels, ranks = np.unique(risk, return_inverse=True)
     lowest = np.searchsorted(levels, levels - resolution, side="left")[ranks]
@@ -101,11 +100,11 @@ def _pairs(time: Vector, event: npt.NDArray[Any], risk: Vector, resolution: floa
 
 
 def dynamic_areas(
-    time: Vector,
-    event: npt.NDArray[Any],
-    risk: Vector,
-    stratum: npt.NDArray[Any],
-    times: Vector,
+    time: Floats,
+    event: Array,
+    risk: Floats,
+    stratum: Array,
+    times: Floats,
     resolution: float,
 ) -> list[float | None]:
     """Return at each time the area under the curve of who has had the event against who is observed beyond it, by inverse censoring weights.
@@ -135,23 +134,23 @@ def dynamic_areas(
 class Steps:
     """A right-continuous step function: `values` from `times` on, `before` earlier."""
 
-    times: Vector
-    values: Vector
+    times: Floats
+    values: Floats
     before: float
 
-    def at(self, points: Vector, left: bool = False) -> Vector:
+    def at(self, points: Floats, left: bool = False) -> Floats:
         """Return the values at some points (with `left`: just before them)."""
         index = np.searchsorted(self.times, points, side="left" if left else "right")
         return np.concatenate([[self.before], self.values])[index]
 
 
-def kaplan_meier(time: Vector, event: npt.NDArray[Any]) -> Steps:
+def kaplan_meier(time: Floats, event: Array) -> Steps:
     """Return the Kaplan-Meier curve."""
     times, at_risk, events = _at_risk(time, event)
     return Steps(times, np.asarray(np.cumprod(1.0 - events / at_risk), dtype=np.float64), 1.0)
 
 
-def censoring_curve(time: Vector, event: npt.NDArray[Any]) -> Steps:
+def censoring_curve(time: Floats, event: Array) -> Steps:
     """Return the Kaplan-Meier curve of being observed.
 
     At one time events come before censoring, as in risk sets and in `concordance`: who has the event then can no longer be censored.
@@ -162,7 +161,7 @@ def censoring_curve(time: Vector, event: npt.NDArray[Any]) -> Steps:
     return Steps(times, np.asarray(np.cumprod(1.0 - censored / np.maximum(left, 1.0)), dtype=np.float64), 1.0)
 
 
-def _at_risk(time: Vector, event: npt.NDArray[Any]) -> tuple[Vector, Vector, Vector]:
+def _at_risk(time: Floats, event: Array) -> tuple[Floats, Floats, Floats]:
     """Return the times that occur, and of each how many records are observed until then or longer, and have the event then."""
     times = np.unique(time)
     at_risk = np.asarray(len(time) - np.searchsorted(np.sort(time), times, side="left"), dtype=np.float64)
@@ -170,14 +169,12 @@ def _at_risk(time: Vector, event: npt.NDArray[Any]) -> tuple[Vector, Vector, Vec
     return times, at_risk, np.asarray(events, dtype=np.float64)
 
 
-def survival_at(baseline: Steps, risk: Vector, times: Vector) -> Vector:
+def survival_at(baseline: Steps, risk: Floats, times: Floats) -> Floats:
     """Return survival probabilities, (records, times); `baseline` is the cumulative hazard, `risk` the partial hazard."""
     return np.asarray(np.exp(-np.outer(risk, baseline.at(times))))
 
 
-def brier_scores(
-    time: Vector, event: npt.NDArray[Any], survival: Vector, times: Vector, censoring: Steps | None = None
-) -> Vector:
+def brier_scores(time: Floats, event: Array, survival: Floats, times: Floats, censoring: Steps | None = None) -> Floats:
     """Return the Brier score at each time, weighted by the inverse probability of being observed (`censoring`: that of these records)."""
     censoring = censoring_curve(time, event) if censoring is None else censoring
     own = np.maximum(censoring.at(time, left=True), 1e-12)
@@ -192,7 +189,7 @@ def brier_scores(
 
 
 def integrated_brier(
-    time: Vector, event: npt.NDArray[Any], survival: Vector, times: Vector, censoring: Steps | None = None
+    time: Floats, event: Array, survival: Floats, times: Floats, censoring: Steps | None = None
 ) -> float:
     """Return the Brier score averaged over the span of `times` (trapezoidal rule)."""
     if len(times) < 2:
@@ -201,7 +198,7 @@ def integrated_brier(
     return float(np.sum((scores[1:] + scores[:-1]) / 2.0 * np.diff(times)) / (times[-1] - times[0]))
 
 
-def prediction_groups(survival: Vector, groups: int, resolution: float) -> list[npt.NDArray[np.intp]]:
+def prediction_groups(survival: Floats, groups: int, resolution: float) -> list[Indices]:
     """Return the records of at most so many groups of predicted survival, as equal in size as ties allow.
 
     Predictions that differ by at most `resolution` are tied and stay in one group, so that neither rounding nor the records' order
@@ -231,14 +228,14 @@ def prediction_groups(survival: Vector, groups: int, resolution: float) -> list[
 
 
 def calibration(
-    time: Vector, event: npt.NDArray[Any], survival: Vector, moment: float, groups: int, resolution: float = 0.0
+    time: Floats, event: Array, survival: Floats, moment: float, groups: int, resolution: float = 0.0
 ) -> list[dict[str, float]]:
     """Return predicted and observed (Kaplan-Meier) survival at one time, by `prediction_groups`."""
     return calibrated(time, event, survival, moment, prediction_groups(survival, groups, resolution) if groups else [])
 
 
 def calibrated(
-    time: Vector, event: npt.NDArray[Any], survival: Vector, moment: float, parts: Sequence[npt.NDArray[np.intp]]
+    time: Floats, event: Array, survival: Floats, moment: float, parts: Sequence[Indices]
 ) -> list[dict[str, float]]:
     """Return predicted and observed (Kaplan-Meier) survival at one time, by groups of records."""
     groups = []
@@ -249,7 +246,7 @@ def calibrated(
     return groups
 
 
-def revealable_moments(events: npt.NDArray[Any], beyond: npt.NDArray[Any], middle: int, least: int) -> list[int]:
+def revealable_moments(events: Array, beyond: Array, middle: int, least: int) -> list[int]:
     """Return the moments at which calibration of the same groups tells of no few records, `middle` among them; none if it is none of them.
 
     Of every group none or enough records have the event by a moment, and are observed beyond it; and between two moments that are told none or enough
@@ -265,7 +262,7 @@ def revealable_moments(events: npt.NDArray[Any], beyond: npt.NDArray[Any], middl
         What is enough.
     """
 
-    def enough(counts: npt.NDArray[Any]) -> bool:
+    def enough(counts: Array) -> bool:
         return bool(np.all((counts <= 0) | (counts >= least)))
 
     alone = [enough(events[:, one]) and enough(beyond[:, one]) for one in range(events.shape[1])]

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation.errors import ConvergenceError
+from fedbayes.typing import Floats
 
-Vector = npt.NDArray[np.float64]
 ORDER = 8
 """Of the moment: high enough that the records far away rule it, low enough that no single record's value is told."""
 ORDINARY = 8.0  # deviations: the moment of 10^5 normal records is about 7; all columns below are told as this, so nothing is told of them
@@ -33,7 +32,7 @@ LONGEST_STRETCH = 3.0  # Newton steps: about -log(1 - .95) / .95, where `FASTEST
 FASTEST = 0.95  # fall of the curvature in one Newton step, as a logarithm; at one the slope would vanish nowhere
 
 
-def reach(values: Vector) -> list[list[float]]:
+def reach(values: Floats) -> list[list[float]]:
     """Return how far each column's tails reach above and below, in its own unit, (columns, 2); at least `ORDINARY`.
 
     Parameters
@@ -62,8 +61,8 @@ class Tails:
         As `reach` returns them.
     """
 
-    up: Vector
-    down: Vector
+    up: Floats
+    down: Floats
 
     @classmethod
     def of(cls, pairs: Sequence[Sequence[float]]) -> Tails:
@@ -71,11 +70,11 @@ class Tails:
         both = np.array(pairs, dtype=np.float64).reshape(-1, 2)
         return cls(both[:, 0], both[:, 1])
 
-    def weighed(self, move: Vector) -> float:
+    def weighed(self, move: Floats) -> float:
         """Return the largest change of a coefficient; up to twice that where the tail reaches further than an ordinary one."""
         return float(np.max(np.abs(move) * np.minimum(np.maximum(self.up, self.down) / ORDINARY, 2.0)))
 
-    def at_floor(self, before: Vector, taken: Vector, after: Vector) -> bool:
+    def at_floor(self, before: Floats, taken: Floats, after: Floats) -> bool:
         """Return whether a short Newton step led hardly nearer: what is left are the arithmetic's own errors, as Newton's method squares others.
 
         Parameters
@@ -91,17 +90,17 @@ class Tails:
         whole = self.weighed(taken - before) < WHOLE * lengths[0]
         return whole and lengths[0] < SHORT and FALLEN * lengths[0] < lengths[1] < LED_AWAY
 
-    def reached(self, move: Vector) -> float:
+    def reached(self, move: Floats) -> float:
         """Return the largest change of a coefficient, times the square of how far its tail reaches beyond an ordinary one: so fast may errors change."""
         return float(np.max(np.abs(move) * (np.maximum(self.up, self.down) / ORDINARY) ** 2))
 
-    def largest(self, coefficients: Vector) -> float:
+    def largest(self, coefficients: Floats) -> float:
         """Return about the largest linear predictor of a record in a heavy tail, rather too large than too small."""
         parts = coefficients * np.where(coefficients > 0.0, self.up, -self.down)
         heavy = np.where(coefficients > 0.0, self.up, self.down) > ORDINARY
         return float(np.max(np.where(heavy, parts, 0.0), initial=0.0))
 
-    def growth(self, here: Vector, move: Vector, ordinary: float, crowd: float) -> float:
+    def growth(self, here: Floats, move: Floats, ordinary: float, crowd: float) -> float:
         """Return the logarithm of what a risk-set sum may be multiplied by.
 
         Parameters
@@ -117,7 +116,7 @@ class Tails:
         grown = max(after - before, 0.0) / (1.0 + before)
         return float(np.log(np.exp(min(ordinary, LARGEST_EXPONENT)) + grown))
 
-    def share(self, here: Vector, move: Vector, ordinary: float, crowd: float, widest: float) -> float:
+    def share(self, here: Floats, move: Floats, ordinary: float, crowd: float, widest: float) -> float:
         """Return the part of a step, at most 1, that keeps `growth` below `widest`.
 
         Nor shall it raise the linear predictor of records far away by more than `FARTHEST`, unless their risk stays below that of
@@ -133,7 +132,7 @@ class Tails:
             share *= SHORTER
         return share
 
-    def stretched(self, move: Vector, taken: Vector, before: Vector, after: Vector) -> Vector:
+    def stretched(self, move: Floats, taken: Floats, before: Floats, after: Floats) -> Floats:
         """Return a Newton step, longer in columns where the curvature falls because the risk of the records far away vanishes.
 
         Parameters
@@ -153,7 +152,7 @@ class Tails:
         rate = np.clip(falling * np.abs(move) / np.maximum(np.abs(taken), 1e-300), 1e-6, FASTEST)
         return np.asarray(np.where(chosen, np.minimum(-np.log1p(-rate) / rate, LONGEST_STRETCH), 1.0) * move)
 
-    def _risk(self, coefficients: Vector, crowd: float) -> float:
+    def _risk(self, coefficients: Floats, crowd: float) -> float:
         """Return the total risk of the records far away, beside that of the others."""
         total = 0.0
         for sign, ends in ((1.0, self.up), (-1.0, self.down)):
@@ -162,7 +161,7 @@ class Tails:
         return total
 
 
-def check_runaway(gradients: Sequence[Vector], informations: Sequence[Vector], names: Sequence[str]) -> None:
+def check_runaway(gradients: Sequence[Floats], informations: Sequence[Floats], names: Sequence[str]) -> None:
     """Refuse features whose likelihood is monotone: slope and curvature fall together, as for an indicator without events.
 
     Parameters

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ConvergenceError
 from fedbayes.federation.horizontal import SumReply, signed
+from fedbayes.typing import Floats
 
 from ..cox.likelihood import FAR, check_collinear, check_far
 from .likelihood import RiskSums
@@ -19,7 +19,6 @@ from .messages import MOST_EVALUATIONS, Point, RiskRequest, ScoresRequest, Squar
 from .partials import BITS
 from .tallies import Known, widths
 
-Vector = npt.NDArray[np.float64]
 SHORTEST = 1e-9  # relative loss of the likelihood that is rounding
 
 
@@ -27,9 +26,9 @@ SHORTEST = 1e-9  # relative loss of the likelihood that is rounding
 class Solution:
     """Where the fit ended, in centred and scaled columns: coefficients, sums and information there, likelihood there and at zero; concordance."""
 
-    coefficients: Vector
+    coefficients: Floats
     sums: RiskSums
-    information: Vector
+    information: Floats
     log_likelihood: float
     null: float
     evaluations: int
@@ -44,7 +43,7 @@ class Sums:
         self.number = 0
         self.concordance: float | None = None
 
-    def at(self, coefficients: Vector) -> RiskSums | None:
+    def at(self, coefficients: Floats) -> RiskSums | None:
         """Return the sums at a point, None where it is too far for numbers; one round.
 
         Raises
@@ -73,20 +72,20 @@ class Sums:
         sums = RiskSums(deaths, died.reshape(times, columns), risk.reshape(shape), own, self.known.weight)
         return sums if sums.usable else None
 
-    def information(self, sums: RiskSums) -> Vector:
+    def information(self, sums: RiskSums) -> Floats:
         """Return the information matrix at the last point, and keep the concordance there; one round."""
         request = SquaresRequest(self.point, *sums.spent(), self.known.records)
         squares, pairs = self._symmetric("partial_squares", request, 2)
         self.concordance = float(pairs[0] / pairs[1]) if pairs[1] > 0.0 else None
         return sums.information(squares)
 
-    def scores(self, sums: RiskSums) -> Vector:
+    def scores(self, sums: RiskSums) -> Floats:
         """Return the sum over the clusters of the products of their score residuals at the last point, (columns, columns); one round."""
         return self._symmetric("partial_scores", ScoresRequest(self.point, *sums.spent(), *sums.means()))[0]
 
     def _symmetric(
         self, function: str, request: SquaresRequest | ScoresRequest, more: int = 0
-    ) -> tuple[Vector, Vector]:
+    ) -> tuple[Floats, Floats]:
         """Return a symmetric matrix, and so many numbers more."""
         columns = len(request.point.coefficients)
         upper = columns * (columns + 1) // 2
@@ -97,7 +96,7 @@ class Sums:
         squares[np.triu_indices(columns)] = values[:upper]
         return np.asarray(squares + np.triu(squares, 1).T), values[upper:]
 
-    def _sum(self, function: str, request: Any, length: int) -> Vector | None:
+    def _sum(self, function: str, request: Any, length: int) -> Floats | None:
         summed = self.federation.secure_sum(function, request, self.stations, SumReply, field="vector")
         values = signed(summed, length + 1)
         return None if values[-1] else values[:-1] / 2.0**BITS
@@ -141,7 +140,7 @@ def solve_sums(sums: Sums, penalty: float, tolerance: float) -> Solution:
         information = sums.information(here)
 
 
-def _step(sums: Sums, ridge: Vector, beta: Vector, move: Vector, value: float) -> tuple[Vector, RiskSums, float]:
+def _step(sums: Sums, ridge: Floats, beta: Floats, move: Floats, value: float) -> tuple[Floats, RiskSums, float]:
     """Return the next point, the sums there and the likelihood: the whole step, or the first half, quarter, ... of it that is uphill."""
     score = value - 0.5 * float(ridge @ beta**2)
     while True:

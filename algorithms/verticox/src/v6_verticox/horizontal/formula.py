@@ -9,14 +9,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.encoding import SchemaError
 from fedbayes.bayes.model_matrix import Codes, Numbers, matrix, spline_numbers
 from fedbayes.bayes.schema import Schema
 from fedbayes.bayes.terms import Factor, Term, Terms
+from fedbayes.typing import Array, Floats
 
-Vector = npt.NDArray[np.float64]
 Factors = dict[str, Numbers | Codes]
 
 
@@ -86,7 +85,7 @@ class Design:
         first = self.references[column]
         return [first, *(key for key in self.schema[column].keys if key != first)]
 
-    def example(self) -> dict[str, npt.NDArray[Any]]:
+    def example(self) -> dict[str, Array]:
         """Return the columns of one record that is nobody's, of which names and shapes follow."""
         return {one.name: np.zeros(1, dtype=np.int_ if one.is_categorical else np.float64) for one in self.schema}
 
@@ -122,7 +121,7 @@ class Design:
         bounds = self.schema[entry_of(factor)].bounds
         return bounds if bounds is not None and self._is_number(factor) else (0.0, 1.0)
 
-    def columns(self, values: Mapping[str, Any], records: int) -> Vector:
+    def columns(self, values: Mapping[str, Any], records: int) -> Floats:
         """Return the design columns in units of half of their bounds' width, (records, columns)."""
         parts = matrix(self.terms, self.factors(values), records).values()
         middle, half = np.array(self.spans).T

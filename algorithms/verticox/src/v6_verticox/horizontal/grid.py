@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.schema import Column
+from fedbayes.typing import Counts, Floats, Indices
 
 from .isolated import layout, vector
 from .messages import MOST_EVALUATIONS, Question
 from .rows import Rows
 from .slots import Slots
 
-Vector = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 NONE: Counts = np.zeros(0, dtype=np.int64)  # of a part that was not asked
 AT_BOUND = 1.0 - 1e-9  # what rounding makes of a value at a bound
 NEGLIGIBLE = 2.0**-24
@@ -98,7 +96,7 @@ class Tally:
         """All that count."""
         return int(self.events.sum() + self.censored.sum())
 
-    def moments(self) -> tuple[Vector, Vector]:
+    def moments(self) -> tuple[Floats, Floats]:
         """Return means and deviations of the columns."""
         mean = self.sums / 2.0**MOMENT_BITS / max(self.records, 1)
         square = self.squares / 2.0**MOMENT_BITS / max(self.records, 1)
@@ -126,7 +124,7 @@ class Tally:
         return Masses.of(slots.spread(self.events[:, None].astype(np.float64))[:, 0], self.censored, entering, slots)
 
 
-def clusters_of(cluster: npt.NDArray[np.intp], weight: Vector) -> Counts:
+def clusters_of(cluster: Indices, weight: Floats) -> Counts:
     """Return how many clusters there are, and what records in those of several weigh: the sums of weights and of their squares, (3,)."""
     number, sizes = np.unique(cluster, return_inverse=True, return_counts=True)[1:]
     several = weight[sizes[number] > 1]
@@ -153,9 +151,9 @@ class Masses:
         Last those beyond the grid. Of `entering` the first place is that of the records that are at risk from the start.
     """
 
-    events: Vector
-    censored: Vector
-    entering: Vector
+    events: Floats
+    censored: Floats
+    entering: Floats
 
     @classmethod
     def of(cls, events: Any, censored: Any, entering: Any, slots: Slots) -> Masses:
@@ -171,7 +169,7 @@ class Masses:
         return cls(died, left, np.atleast_2d(np.asarray(entering, dtype=np.float64)))
 
     @classmethod
-    def read(cls, vector: Vector, count: int) -> Masses:
+    def read(cls, vector: Floats, count: int) -> Masses:
         """Return the masses of `partials.sums_by_place`, (6 * count,), by place."""
         sums = vector.reshape(2, 3, count)
         return cls(sums[:, 0], sums[:, 1], sums[:, 2])
@@ -189,7 +187,7 @@ class Masses:
         """Return the masses of one stratum by united place."""
         return Masses(merged(self.events, kept), merged(self.censored, kept), merged(self.entering, kept))
 
-    def at_risk(self, slots: Slots) -> Vector:
+    def at_risk(self, slots: Slots) -> Floats:
         """Return the sums over the records that are at risk at each time, (times,)."""
         leave, enter = self.events[0] + self.censored[0], np.append(self.entering[0, 1:], 0.0)
         enter[slots.beyond] = 0.0  # the next place is the first of another stratum
@@ -201,12 +199,12 @@ class Masses:
         return [Masses(*three) for three in zip(*parts, strict=True)]
 
 
-def size(sums: Vector) -> float:
+def size(sums: Floats) -> float:
     """Return how many records a sum is about: their count, or (sum of weights)^2 / sum of squares, as many as carry it if all weigh alike."""
     return float(sums[0] ** 2 / sums[-1]) if sums[-1] > NEGLIGIBLE else 0.0
 
 
-def enough(sums: Vector, least: int) -> bool:
+def enough(sums: Floats, least: int) -> bool:
     """Say whether a sum is about no record or enough."""
     return bool(sums[-1] <= NEGLIGIBLE or size(sums) >= least)
 
@@ -241,7 +239,7 @@ def united(masses: Masses, least: int) -> list[int]:
     return kept
 
 
-def _others(masses: Masses, start: int, end: int, later: list[int], last: int) -> Vector:
+def _others(masses: Masses, start: int, end: int, later: list[int], last: int) -> Floats:
     """Return the sum over who is censored in a cell and who enters for the next one; after the last event nobody enters."""
     if later:
         return np.asarray(
@@ -250,7 +248,7 @@ def _others(masses: Masses, start: int, end: int, later: list[int], last: int) -
     return np.asarray(masses.censored[:, start:].sum(axis=1) - masses.entering[:, last + 1 :].sum(axis=1))
 
 
-def merged(values: Vector, kept: list[int]) -> Vector:
+def merged(values: Floats, kept: list[int]) -> Floats:
     """Return sums by united place, (..., kept + 1); last what is beyond the last kept time."""
     ends = [*(last + 1 for last in kept), values.shape[-1]]
     starts = [0, *ends[:-1]]

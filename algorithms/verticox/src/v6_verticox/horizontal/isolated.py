@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +17,11 @@ import numpy.typing as npt
 from fedbayes.bayes.model_matrix import Codes, Numbers, spline_basis, whole
 from fedbayes.bayes.terms import Factor, Term, name_of
 from fedbayes.federation.errors import ArgumentError, ThresholdError
+from fedbayes.typing import Array, Counts, Floats
 
 from ..cox.narrow import carried_by_few, few
 from .formula import Design, Factors, entry_of
 
-Vector = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 SIZE_BITS = 40  # a column in units of its largest size is at most 1: sums over four million records fit
 EDGE = 1e-9  # of the bounds' width: what rounding makes of a value at a bound
 
@@ -46,7 +44,7 @@ class Part:
     counts: Counts
 
 
-def parts_of(design: Design | None, values: Mapping[str, npt.NDArray[Any]], records: int) -> list[Part]:
+def parts_of(design: Design | None, values: Mapping[str, Array], records: int) -> list[Part]:
     """Return a station's counts, none without a formula; `values` by entry of the domain, as for `Design.factors`."""
     if design is None:
         return []
@@ -59,7 +57,7 @@ def parts_of(design: Design | None, values: Mapping[str, npt.NDArray[Any]], reco
     return parts
 
 
-def _of_factor(design: Design, factor: Factor, one: Numbers | Codes, own: Vector) -> list[Part]:
+def _of_factor(design: Design, factor: Factor, one: Numbers | Codes, own: Floats) -> list[Part]:
     if isinstance(one, Codes):
         return [Part(factor.name, "levels", np.bincount(one.codes, minlength=len(one.levels)).astype(np.int64))]
     spline = factor.spline
@@ -75,20 +73,20 @@ def _of_factor(design: Design, factor: Factor, one: Numbers | Codes, own: Vector
     return [Part(factor.name, "apart", outside), Part(factor.name, "knots", between.astype(np.int64)), sizes]
 
 
-def _states(own: Vector, bounds: tuple[float, float]) -> npt.NDArray[np.int_]:
+def _states(own: Floats, bounds: tuple[float, float]) -> npt.NDArray[np.int_]:
     """Return 0 at the low bound, 2 at the high one, 1 between."""
     low, high = bounds
     slack = EDGE * (high - low)
     return np.asarray(1 - (own <= low + slack).astype(np.int_) + (own >= high - slack))
 
 
-def _sizes(values: Vector) -> Counts:
+def _sizes(values: Floats) -> Counts:
     """Return the sums of the columns' sizes, at most 1 each, and of the squares, (2 * columns,), in units of 2^-40."""
     size = np.abs(values)
     return np.rint(np.concatenate([size.sum(axis=0), (size**2).sum(axis=0)]) * 2.0**SIZE_BITS).astype(np.int64)
 
 
-def _spanned(design: Design, factor: Factor, one: Numbers | Codes, own: Vector) -> Numbers | Codes:
+def _spanned(design: Design, factor: Factor, one: Numbers | Codes, own: Floats) -> Numbers | Codes:
     """Return a factor with all that it spans beside a constant, in units of its largest size."""
     if isinstance(one, Codes):
         return one

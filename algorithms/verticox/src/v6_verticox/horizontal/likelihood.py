@@ -15,9 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from fedbayes.typing import Floats, Indices
 
 
 @dataclass(frozen=True)
@@ -38,13 +37,13 @@ class RiskSums:
         Mean case weight of the events of each time.
     """
 
-    deaths: Vector
-    died: Vector
-    risk: Vector
-    tied: Vector
-    weight: Vector
+    deaths: Floats
+    died: Floats
+    risk: Floats
+    tied: Floats
+    weight: Floats
 
-    def _factors(self) -> tuple[npt.NDArray[np.intp], Vector, Vector]:
+    def _factors(self) -> tuple[Indices, Floats, Floats]:
         """Return of every factor its time, the share of the tied events that is taken off, and (factors, 1 + columns) what is left."""
         whole = self.deaths.astype(np.intp)
         time = np.repeat(np.arange(len(whole)), whole)
@@ -58,21 +57,21 @@ class RiskSums:
         _, _, left = self._factors()
         return bool(np.all(left[:, 0] > 0.0))
 
-    def log_likelihood(self, coefficients: Vector) -> float:
+    def log_likelihood(self, coefficients: Floats) -> float:
         """Return the log partial likelihood."""
         time, _, left = self._factors()
         return float(np.sum(self.died @ coefficients) - self.weight[time] @ np.log(left[:, 0]))
 
-    def expected(self) -> Vector:
+    def expected(self) -> Floats:
         """Return the sums over the factors of each time of the columns' mean at risk, weighted, (times, columns)."""
         time, _, left = self._factors()
         return by_time(self.weight[time, None] * left[:, 1:] / left[:, :1], time, len(self.deaths))
 
-    def gradient(self) -> Vector:
+    def gradient(self) -> Floats:
         """Return the slope of the log partial likelihood, (columns,)."""
         return np.asarray((self.died - self.expected()).sum(axis=0))
 
-    def spent(self) -> tuple[Vector, Vector]:
+    def spent(self) -> tuple[Floats, Floats]:
         """Return by time the hazard of a record with no effect, and what of it an event of that time is spared, (times,) each."""
         time, share, left = self._factors()
         inverse = self.weight[time] / left[:, 0]
@@ -80,13 +79,13 @@ class RiskSums:
         efron = share if np.any(self.tied) else np.zeros_like(share)
         return by_time(inverse[:, None], time, times)[:, 0], by_time((efron * inverse)[:, None], time, times)[:, 0]
 
-    def information(self, squares: Vector) -> Vector:
+    def information(self, squares: Floats) -> Floats:
         """Return the information matrix, given the records' squares of `weighted_squares` over all stations."""
         time, _, left = self._factors()
         mean = left[:, 1:] / left[:, :1]
         return np.asarray(squares - (mean * self.weight[time, None]).T @ mean)
 
-    def means(self) -> tuple[Vector, Vector, Vector]:
+    def means(self) -> tuple[Floats, Floats, Floats]:
         """Return by time the columns' mean at risk, the hazard times it, and what of that an event is spared, (times, columns) each."""
         time, share, left = self._factors()
         mean, times = left[:, 1:] / left[:, :1], len(self.deaths)
@@ -96,7 +95,7 @@ class RiskSums:
         return at_risk, by_time(drift, time, times), by_time(efron[:, None] * drift, time, times)
 
 
-def by_time(values: Vector, time: npt.NDArray[np.intp], times: int) -> Vector:
+def by_time(values: Floats, time: Indices, times: int) -> Floats:
     """Return the sums over the factors of each time, (times, columns)."""
     total = np.zeros((times, values.shape[1]))
     np.add.at(total, time, values)

@@ -11,6 +11,7 @@ from fedbayes.bayes.schema import Column, Schema
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.federation import Message
 from fedbayes.federation.arrays import check_array
+from fedbayes.typing import Array
 
 from .formula import Design
 from .slots import Slots
@@ -117,7 +118,7 @@ class Question(Message):
         return Slots(self.sizes)
 
     @property
-    def grids(self) -> list[np.ndarray[Any, Any]]:
+    def grids(self) -> list[Array]:
         """The times of each stratum."""
         return np.split(np.array(self.times, dtype=np.float64), np.cumsum(self.sizes)[:-1])
 
@@ -168,9 +169,9 @@ class Point(Message):
     """
 
     question: Question
-    centre: np.ndarray[Any, Any]
-    scale: np.ndarray[Any, Any]
-    coefficients: np.ndarray[Any, Any]
+    centre: Array
+    scale: Array
+    coefficients: Array
     number: int
 
     def __post_init__(self) -> None:
@@ -201,8 +202,8 @@ class SquaresRequest(Message):
     """
 
     point: Point
-    spent: np.ndarray[Any, Any]
-    tied: np.ndarray[Any, Any]
+    spent: Array
+    tied: Array
     records: int
 
     def __post_init__(self) -> None:
@@ -211,7 +212,7 @@ class SquaresRequest(Message):
             raise ValueError("records must be at least 1")
 
 
-def check_hazards(point: Point, spent: np.ndarray[Any, Any], tied: np.ndarray[Any, Any]) -> None:
+def check_hazards(point: Point, spent: Array, tied: Array) -> None:
     """Raise `ValueError` unless these are numbers by time, finite and not negative."""
     for name, array in (("spent", spent), ("tied", tied)):
         check_array(name, array, (len(point.question.times),), least=0.0)
@@ -239,11 +240,11 @@ class ScoresRequest(Message):
     """
 
     point: Point
-    spent: np.ndarray[Any, Any]
-    tied: np.ndarray[Any, Any]
-    mean: np.ndarray[Any, Any]
-    drift: np.ndarray[Any, Any]
-    spared: np.ndarray[Any, Any]
+    spent: Array
+    tied: Array
+    mean: Array
+    drift: Array
+    spared: Array
 
     def __post_init__(self) -> None:
         check_hazards(self.point, self.spent, self.tied)

@@ -6,19 +6,18 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError, ThresholdError
 from fedbayes.federation.horizontal import SumReply
 from fedbayes.federation.manifest import digest_of
+from fedbayes.typing import Array, Floats
 
 from .grid import Tally
 from .messages import Point, Question, RiskRequest, ScoresRequest, SquaresRequest, TallyRequest, WeighRequest
 from .rows import Rows, agreement, read, score_products, weighted_squares
 from .slots import Slots
 
-Vector = npt.NDArray[np.float64]
 BITS = 32
 """Of the fraction of sums over risk sets."""
 LARGEST = 2.0**30
@@ -105,7 +104,7 @@ def partial_scores(station: Station, request: ScoresRequest) -> SumReply:
     return masked(station, products[np.triu_indices(columns.shape[1])])
 
 
-def sums_by_place(rows: Rows, slots: Slots, sizes: Vector) -> Vector:
+def sums_by_place(rows: Rows, slots: Slots, sizes: Floats) -> Floats:
     """Return the sums of the records' sizes, then of these squared: each over the events, the others and those that enter, by place."""
     parts = []
     for size in (sizes, sizes**2):
@@ -123,7 +122,7 @@ def read_rows(station: Station, question: Question) -> Rows:
     return read(station, question)
 
 
-def _at(station: Station, point: Point) -> tuple[Rows, Vector, Vector]:
+def _at(station: Station, point: Point) -> tuple[Rows, Floats, Floats]:
     """Return the records, their columns centred and scaled, and their relative risks times case weights; refuse a point under a number that was used."""
     question = point.question
     tallied(station, question)
@@ -156,10 +155,10 @@ def once(station: Station, name: str, subject: str, **asked: Any) -> None:
         raise MessageError(f"{subject} has been asked for with other {' and '.join(asked)}; start the job again")
 
 
-def masked(station: Station, values: Vector, note: str = "a Cox model") -> SumReply:
+def masked(station: Station, values: Floats, note: str = "a Cox model") -> SumReply:
     """Return sums in fixed point under masks, and whether this station's are too large for it; the tally paid for them."""
     most = LARGEST / len(station.participants)
     far = bool(np.any(np.abs(values) > most))
     fixed = np.rint(np.clip(values, -most, most) * 2.0**BITS).astype(np.int64)
-    vector: npt.NDArray[Any] = np.append(fixed, np.int64(far))
+    vector: Array = np.append(fixed, np.int64(far))
     return SumReply(station.mask(station.exact(vector, note, queries=0)))

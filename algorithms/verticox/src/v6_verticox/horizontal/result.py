@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
+from fedbayes.typing import Floats, Integers
 
 from ..cox.inference import coefficient_table, inverse, likelihood_ratio
 from ..cox.proportional import WEIGHTED, check, trend, unavailable
@@ -18,14 +18,13 @@ from .formula import entry_of
 from .messages import Question
 from .tallies import Known, widths
 
-Vector = npt.NDArray[np.float64]
 NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard are released without noise, from exact sums over risk sets"
 
 STEEP = 0.1
 """Hazard of a record at the mean between two times of the grid (mean over the events) above which Breslow's ties take a twentieth of a coefficient and more."""
 
 
-def warn_of_coarse_times(federation: Federation, ties: str, events: npt.NDArray[np.int64], solution: Solution) -> None:
+def warn_of_coarse_times(federation: Federation, ties: str, events: Integers, solution: Solution) -> None:
     """Warn where so many events share a time of the united grid that Breslow's ties pull coefficients towards 0."""
     hazard = float(np.average(solution.sums.spent()[0], weights=events))
     if ties == "breslow" and hazard > STEEP:
@@ -36,7 +35,7 @@ def warn_of_coarse_times(federation: Federation, ties: str, events: npt.NDArray[
 
 
 def model_json(
-    known: Known, grid: Vector, solution: Solution, penalty: float, transform: str | None, scores: Vector | None
+    known: Known, grid: Floats, solution: Solution, penalty: float, transform: str | None, scores: Floats | None
 ) -> dict[str, Any]:
     """Return the fitted model as JSON, in the units of the data; the baseline is that of a record at the mean of every feature.
 
@@ -121,7 +120,7 @@ def times_json(question: Question) -> list[float] | dict[str, list[float]]:
     return {level: own.tolist() for level, own in zip(question.levels, question.grids, strict=True)}
 
 
-def baseline_json(question: Question, spent: Vector) -> dict[str, Any]:
+def baseline_json(question: Question, spent: Floats) -> dict[str, Any]:
     """Return the cumulative baseline hazard and survival by stratum, of what a record with no effect spends at each time."""
     parts = []
     for level, times, own in zip(
@@ -132,7 +131,7 @@ def baseline_json(question: Question, spent: Vector) -> dict[str, Any]:
     return {"strata": parts} if question.strata else parts[0]
 
 
-def score(known: Known, solution: Solution, transform: str | None) -> Vector:
+def score(known: Known, solution: Solution, transform: str | None) -> Floats:
     """Return the score of every column's interaction with a function of time, (columns,), of centred and scaled columns."""
     question, deaths, others = known.question, known.events, known.censored
     times = np.array(question.times)

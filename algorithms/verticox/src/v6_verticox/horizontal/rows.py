@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.frames import with_columns
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.federation.horizontal import schema_errors
+from fedbayes.typing import Array, Booleans, Counts, Floats, Indices
 
 from ..cox.agreement import agreeing
 from ..cox.narrow import is_narrow
@@ -20,10 +20,6 @@ from ..cox.outcome import checked, entries, weights
 from .isolated import parts_of, vector
 from .messages import Question, ScoresRequest
 from .slots import Slots
-
-Vector = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
-Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -46,12 +42,12 @@ class Rows:
         Counts by which a formula is judged (`isolated.vector`).
     """
 
-    first: Places
-    cell: Places
-    event: npt.NDArray[np.bool_]
-    columns: Vector
-    weight: Vector
-    cluster: Places
+    first: Indices
+    cell: Indices
+    event: Booleans
+    columns: Floats
+    weight: Floats
+    cluster: Indices
     isolated: Counts
 
 
@@ -98,7 +94,7 @@ def read(station: Station, question: Question) -> Rows:
 
 
 def placed(
-    question: Question, frame: Any, stratum: Places, columns: Vector, isolated: Counts, minimum_count: int
+    question: Question, frame: Any, stratum: Indices, columns: Floats, isolated: Counts, minimum_count: int
 ) -> Rows:
     """Return records without a gap at their places of the grid.
 
@@ -136,7 +132,7 @@ def with_expressions(question: Question, frame: Any) -> Any:
     return with_columns(frame, made)
 
 
-def design_of(question: Question, values: dict[str, npt.NDArray[Any]], records: int, minimum_count: int) -> Vector:
+def design_of(question: Question, values: dict[str, Array], records: int, minimum_count: int) -> Floats:
     """Return the design columns, (records, columns), of encoded columns without gaps.
 
     Raises
@@ -156,13 +152,13 @@ def design_of(question: Question, values: dict[str, npt.NDArray[Any]], records: 
         return design.columns(values, records)
 
 
-def _is_aimed(values: Vector, minimum_count: int) -> bool:
+def _is_aimed(values: Floats, minimum_count: int) -> bool:
     kinds = np.unique(values, return_counts=True)[1]
     few = len(kinds) == 2 and kinds.min() < minimum_count
     return bool(few or is_narrow((values - np.median(values))[:, None], minimum_count))
 
 
-def block(question: Question, column: Column, values: npt.NDArray[Any]) -> Vector:
+def block(question: Question, column: Column, values: Array) -> Floats:
     """Return the design columns of one feature, (records, columns)."""
     if not column.is_categorical:
         low, high = column.bounds or (-1.0, 1.0)
@@ -171,13 +167,13 @@ def block(question: Question, column: Column, values: npt.NDArray[Any]) -> Vecto
     return np.asarray(values[:, None] == np.array(codes, dtype=np.int_)[None, :], dtype=np.float64)
 
 
-def weighted_squares(rows: Rows, slots: Slots, columns: Vector, risk: Vector, spent: Vector, tied: Vector) -> Vector:
+def weighted_squares(rows: Rows, slots: Slots, columns: Floats, risk: Floats, spent: Floats, tied: Floats) -> Floats:
     """Return the sum over records of risk times hazard while at risk times the columns' products, (columns, columns); `risk` with case weights."""
     hazard = exposures(rows, slots, spent[:, None], tied[:, None])[:, 0]
     return np.asarray((columns * (risk * hazard)[:, None]).T @ columns)
 
 
-def agreement(rows: Rows, slots: Slots, risk: Vector) -> Vector:
+def agreement(rows: Rows, slots: Slots, risk: Floats) -> Floats:
     """Return how many pairs of records of one stratum agree, ties as one half, and how many can be compared, (2,); all from the start, each once."""
     pairs = np.zeros(2)
     for start, size in zip(slots.starts[:-1], slots.sizes, strict=True):
@@ -187,13 +183,13 @@ def agreement(rows: Rows, slots: Slots, risk: Vector) -> Vector:
     return pairs
 
 
-def exposures(rows: Rows, slots: Slots, spent: Vector, tied: Vector) -> Vector:
+def exposures(rows: Rows, slots: Slots, spent: Floats, tied: Floats) -> Floats:
     """Return what each record spends of what times have, (records, columns): while it is at risk, an event less `tied` of its own time."""
     spared = np.where(rows.event[:, None], slots.spread(tied)[rows.cell], 0.0)
     return np.asarray(slots.during(spent, rows.first, rows.cell) - spared)
 
 
-def score_products(rows: Rows, slots: Slots, columns: Vector, risk: Vector, request: ScoresRequest) -> Vector:
+def score_products(rows: Rows, slots: Slots, columns: Floats, risk: Floats, request: ScoresRequest) -> Floats:
     """Return the sum over clusters of the products of their summed score residuals, (columns, columns).
 
     The score residual of a record is the slope of the score in its case weight, times that weight (Lin, Wei 1989; with Efron's ties as R's survival).

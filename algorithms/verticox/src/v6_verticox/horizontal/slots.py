@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
+from fedbayes.typing import Floats, Indices
 
 
 class Slots:
@@ -27,30 +25,30 @@ class Slots:
         return sum(self.sizes) + len(self.sizes)
 
     @cached_property
-    def starts(self) -> Places:
+    def starts(self) -> Indices:
         """First place of every stratum, and the end of all, (strata + 1,)."""
         return np.concatenate([[0], np.cumsum(np.array(self.sizes, dtype=np.intp) + 1)]).astype(np.intp)
 
     @cached_property
-    def beyond(self) -> Places:
+    def beyond(self) -> Indices:
         """Place beyond the times of every stratum, (strata,)."""
         return np.asarray(self.starts[1:] - 1)
 
     @cached_property
-    def timed(self) -> Places:
+    def timed(self) -> Indices:
         """Places that are times, (times,)."""
         return np.setdiff1d(np.arange(self.count), self.beyond).astype(np.intp)
 
     @cached_property
-    def begins(self) -> Places:
+    def begins(self) -> Indices:
         """First place of every place's stratum, (places,)."""
         return np.repeat(self.starts[:-1], np.diff(self.starts)).astype(np.intp)
 
-    def parts(self, values: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
+    def parts(self, values: Floats) -> list[Floats]:
         """Return values by place, (..., places), a stratum each."""
         return np.split(values, self.starts[1:-1], axis=-1)
 
-    def at_risk(self, values: Vector, first: Places, last: Places) -> Vector:
+    def at_risk(self, values: Floats, first: Indices, last: Indices) -> Floats:
         """Return the sums over the records that are at risk at each time, (times, columns); `values` (records, columns)."""
         change = np.zeros((self.count, values.shape[1]))
         np.add.at(change, last, values)
@@ -59,19 +57,19 @@ class Slots:
         total = np.concatenate([np.cumsum(part[::-1], axis=0)[::-1] for part in np.split(change, self.starts[1:-1])])
         return np.asarray(total[self.timed])
 
-    def within(self, values: Vector, last: Places) -> Vector:
+    def within(self, values: Floats, last: Indices) -> Floats:
         """Return the sums over the records of each time, (times, columns)."""
         total = np.zeros((self.count, values.shape[1]))
         np.add.at(total, last, values)
         return np.asarray(total[self.timed])
 
-    def spread(self, own: Vector) -> Vector:
+    def spread(self, own: Floats) -> Floats:
         """Return what is given by time, (times, columns), by place, (places, columns); zeros beyond."""
         filled = np.zeros((self.count, own.shape[1]))
         filled[self.timed] = own
         return filled
 
-    def during(self, own: Vector, first: Places, last: Places) -> Vector:
+    def during(self, own: Floats, first: Indices, last: Indices) -> Floats:
         """Return the sums over the times at which each record is at risk of what is given by time, (records, columns)."""
         by_place = self.spread(own)
         before = np.concatenate([np.cumsum(part, axis=0) for part in np.split(by_place, self.starts[1:-1])])

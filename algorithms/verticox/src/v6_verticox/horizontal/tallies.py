@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
-from fedbayes.federation.horizontal import SumReply, signed
+from fedbayes.federation.horizontal import ROW, CountNoise, SumReply, preflight, signed
+from fedbayes.typing import Counts, Floats
 
 from ..cox.inference import CLUSTERS_PER_COLUMN
 from ..cox.narrow import carried_by_few, few
@@ -18,7 +18,6 @@ from . import grid, isolated
 from .messages import Question, TallyRequest, WeighRequest
 from .partials import BITS
 
-Vector = npt.NDArray[np.float64]
 RECORDS_PER_COLUMN = 5  # as in a vertical fit
 NARROWEST = 1e-5  # a deviation beside half of the bounds' width, below which the moments hold too few digits
 
@@ -31,6 +30,21 @@ def summing_stations(
     if len(stations) < 2:
         raise PlacementError("sums over stations need two or more organizations with data; add one")
     return stations
+
+
+def stations_of_exact(
+    federation: Federation, organizations: Sequence[int | str] | None, question: Question, functions: Sequence[str]
+) -> tuple[int, ...]:
+    """Open the channel for exact sums about a question, by partial functions of these names, and return the stations; raises as `summing_stations`."""
+    derived = () if question.design is None else tuple(question.design.terms.derived_from)
+    opening = replace(preflight(question.columns, functions, CountNoise(), False, ROW), derived_from=derived)
+    return summing_stations(federation, organizations, opening)
+
+
+def tally_of(federation: Federation, stations: Sequence[int], question: Question) -> grid.Tally:
+    """Return the counts and moments over all stations, as they were asked for; one round."""
+    summed = federation.secure_sum("partial_tally", TallyRequest(question), stations, SumReply, field="vector")
+    return grid.Tally.read(signed(summed, sum(grid.Tally.widths(question))), question)
 
 
 @dataclass(frozen=True)
@@ -54,12 +68,12 @@ class Known:
     """
 
     question: Question
-    events: grid.Counts
-    censored: grid.Counts
-    weight: Vector
+    events: Counts
+    censored: Counts
+    weight: Floats
     clusters: int | None
-    centre: Vector
-    scale: Vector
+    centre: Floats
+    scale: Floats
 
     @property
     def records(self) -> int:
@@ -78,9 +92,7 @@ def tally(federation: Federation, stations: Sequence[int], question: Question) -
         If a column is constant, or its bounds are far too wide.
     """
     labels, least = question.labels, grid.fewest(len(question.labels), federation.minimum_count)
-    width = sum(grid.Tally.widths(question))
-    summed = federation.secure_sum("partial_tally", TallyRequest(question), stations, SumReply, field="vector")
-    counted = grid.Tally.read(signed(summed, width), question)
+    counted = tally_of(federation, stations, question)
     check_columns(question, counted, federation.minimum_count)
     check_cases(question, counted, federation.minimum_count)
     if counted.records < RECORDS_PER_COLUMN * len(labels):
@@ -159,7 +171,7 @@ def check_cases(question: Question, counted: grid.Tally, minimum_count: int) -> 
         )
 
 
-def check_deviations(labels: Sequence[str], deviation: Vector) -> None:
+def check_deviations(labels: Sequence[str], deviation: Floats) -> None:
     """Refuse design columns of a formula that do not vary, or hardly beside their bounds."""
     for label, own in zip(labels, deviation, strict=True):
         if own < NARROWEST:
@@ -192,6 +204,6 @@ def check_columns(question: Question, counted: grid.Tally, minimum_count: int) -
             )
 
 
-def widths(known: Known) -> Vector:
+def widths(known: Known) -> Floats:
     """Return what one unit of each centred and scaled column is in the units of the data, (columns,)."""
     return np.asarray(known.scale * np.array([half for _, half in known.question.spans]))

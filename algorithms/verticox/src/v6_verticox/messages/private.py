@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any
 
 import numpy as np
 
 from fedbayes.federation import Broadcast, Exact, Masked, Message, Public, Sealed, Share
+from fedbayes.typing import Array
 
 from .names import START, Name
 from .setup import Plan
@@ -148,7 +148,7 @@ class Opened(Message):
         For the verifier, one a share holder, in the order of the plan.
     """
 
-    sums: dict[Name, np.ndarray[Any, Any]] = field(default_factory=dict)
+    sums: dict[Name, Array] = field(default_factory=dict)
     checksums: list[bytes] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -176,9 +176,9 @@ class StageReply(Message):
     `for_stations`: shares of what single stations may know, sealed for them; `counts`: from the outcome holder, complete records and events.
     """
 
-    openings: dict[Name, Share[np.ndarray[Any, Any]]]
+    openings: dict[Name, Share[Array]]
     checksum: Share[bytes] | None
-    revealed: dict[str, Share[np.ndarray[Any, Any]]]
+    revealed: dict[str, Share[Array]]
     frac_bits: Public[dict[str, int]]
     for_stations: dict[int, Sealed] = field(default_factory=dict)
     counts: Exact[list[int]] | None = None

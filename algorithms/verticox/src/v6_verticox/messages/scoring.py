@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Exact, Message, Public, Sealed
+from fedbayes.typing import Booleans, Floats, Integers
 
 from ..cox.baseline import check_step
 from .setup import Ordered
@@ -30,7 +30,7 @@ class LocateReply(Message):
     rows: Exact[int]
 
 
-def read_sum(words: npt.NDArray[np.int64], marked: bool) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+def read_sum(words: Integers, marked: bool) -> tuple[Floats, Booleans]:
     """Return the linear predictors of a sum over the stations, (records,), and which records have no gap at any of them.
 
     Parameters

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from fedbayes.federation import Broadcast, Exact, Message, Sealed, Share
+from fedbayes.typing import Array
 
 from .private import MOST_SEEN, Stage
 from .setup import Plan
@@ -39,7 +36,7 @@ class PredictReply(Message):
     predictor: Sealed | None
     columns: Sealed | None
     key: Share[bytes] | None
-    dealt: Share[np.ndarray[Any, Any]] | None
+    dealt: Share[Array] | None
     corrections: Sealed | None
 
 
@@ -70,9 +67,9 @@ class ResidualReply(Message):
     Also the combination of the steps at which all this is, and what an information matrix there needs, sealed for the share holders.
     """
 
-    masked: Share[np.ndarray[Any, Any]]
-    shares: Share[np.ndarray[Any, Any]]
-    own_products: Exact[np.ndarray[Any, Any]]
+    masked: Share[Array]
+    shares: Share[Array]
+    own_products: Exact[Array]
     log_likelihood: Exact[float]
     hazard: Exact[list[float]]
     combination: Exact[list[float]]

@@ -10,20 +10,20 @@ comes or goes, so one for a record that is replaced).
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.mpc.wide import BITS as RING
 from fedbayes.mpc.wide import Wide
 from fedbayes.randomness import uniform_bits
+from fedbayes.typing import Floats, Integers
 
 
-def blurred(share: Wide, noise: npt.NDArray[np.int64], below: int) -> Wide:
+def blurred(share: Wide, noise: Integers, below: int) -> Wide:
     """Return a share, (n,), with a station's noise, in units of 2^below, and uniform numbers below one such unit."""
     words = Wide(np.where(noise < 0, ~np.uint64(0), np.uint64(0)), noise.astype(np.uint64))
     return share + words.times(1 << below) + Wide.from_words(uniform_bits((len(noise), 2))).shift_right(RING - below)
 
 
-def units(total: Wide, below: int) -> npt.NDArray[np.float64]:
+def units(total: Wide, below: int) -> Floats:
     """Return the whole units of 2^below in a sum of such shares, (n,), rounded down."""
     flipped = total.high >> np.uint64(63) == 1
     size = (-total).where(flipped, total).shift_right(below).decode(0)

@@ -29,9 +29,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ..horizontal.private.layout import PORTIONS, WEIGHTS, Layout, Vector
+from fedbayes.typing import Booleans, Floats
+
+from ..horizontal.private.layout import PORTIONS, WEIGHTS, Layout
 from ..horizontal.private.messages import LARGEST, SlopeRequest
 from ..horizontal.private.records import HIGHEST, SMALLEST
 
@@ -94,9 +95,9 @@ class Weighed:
         f_k and f_k w_k, not yet multiples of anything.
     """
 
-    columns: Vector
-    kept: Vector
-    risk: Vector
+    columns: Floats
+    kept: Floats
+    risk: Floats
 
 
 def blocks_of(widths: Sequence[int]) -> list[slice]:
@@ -119,8 +120,8 @@ def weighed(
     limits: Limits,
     holder: int,
     block: slice,
-    columns: Vector,
-    known: npt.NDArray[np.bool_],
+    columns: Floats,
+    known: Booleans,
     bits: int,
 ) -> Weighed:
     """Return a station's records at a point.

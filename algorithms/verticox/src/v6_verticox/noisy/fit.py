@@ -12,13 +12,14 @@ from fedbayes.federation import Broadcast, Federation
 from fedbayes.federation.errors import ArgumentError, PlacementError
 from fedbayes.federation.horizontal import SumReply, signed
 from fedbayes.federation.vertical import check_equal_rows
+from fedbayes.typing import Floats
 
 from ..arguments import Fit
 from ..horizontal.messages import Question
 from ..horizontal.private import result
 from ..horizontal.private.fit import answer, ridge_of
 from ..horizontal.private.fitting import PrivateFit
-from ..horizontal.private.layout import BITS, Layout, Vector, Whole
+from ..horizontal.private.layout import BITS, Layout, Whole
 from ..horizontal.private.matrix import whitened
 from ..horizontal.private.messages import STEPS, Asked, SlopeRequest
 from ..messages.setup import Plan
@@ -123,7 +124,7 @@ class ColumnsFit(PrivateFit):
 
     most_groups, remembered = MOST_GROUPS, REMEMBERED
 
-    def __init__(self, federation: Federation, joint: Joint, penalty: Vector) -> None:
+    def __init__(self, federation: Federation, joint: Joint, penalty: Floats) -> None:
         super().__init__(federation, joint.plan.holders, joint.asked, penalty)
         self.rounds, self.joint, self.plan = federation, joint, joint.plan
 
@@ -135,7 +136,7 @@ class ColumnsFit(PrivateFit):
     def _layout(self, request: SlopeRequest) -> Layout:
         return Limits.of(request, self.plan.widths).layout(request)
 
-    def _rewhitened(self, whitening: Vector, shape: Vector) -> Vector:
+    def _rewhitened(self, whitening: Floats, shape: Floats) -> Floats:
         """Return the whitening of each station's columns by themselves: it whitens them alone."""
         block_diagonal = np.zeros_like(whitening)
         for block in blocks_of(self.plan.widths):

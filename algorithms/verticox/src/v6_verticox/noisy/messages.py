@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from fedbayes.federation import Broadcast, Message, Public, Sealed, Share
+from fedbayes.typing import Array
 
 from ..horizontal.private.messages import MOST_PERIODS, STEPS, Asked, SlopeRequest
 from ..messages.setup import Ordered, Plan
@@ -113,7 +110,7 @@ class ProductsReply(Message):
     """The station's part of every opening, sealed for the other share holders, or its share of the noisy sums, its own noise in it: words of the ring."""
 
     opened: Broadcast | None
-    revealed: dict[str, Share[np.ndarray[Any, Any]]]
+    revealed: dict[str, Share[Array]]
 
 
 def _check_point(plan: Plan, sizes: Sizes, point: SlopeRequest) -> None:

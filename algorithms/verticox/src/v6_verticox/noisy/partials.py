@@ -14,6 +14,7 @@ from fedbayes.federation.manifest import digest_of
 from fedbayes.federation.once import asked_once
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share
+from fedbayes.typing import Array
 
 from ..horizontal.private.layout import BITS, Layout, outline_layout
 from ..messages.names import Name
@@ -150,9 +151,7 @@ def _sent(holder: ShareHolder, label: str, own: dict[Name, Wide]) -> Broadcast:
     return holder.seal_all(ordered, label)
 
 
-def _received(
-    holder: ShareHolder, step: Step, stage: int, letters: dict[int, Broadcast]
-) -> dict[Name, np.ndarray[Any, Any]]:
+def _received(holder: ShareHolder, step: Step, stage: int, letters: dict[int, Broadcast]) -> dict[Name, Array]:
     """Open what all share holders entered (`ENTERED`), or the parts of what a stage opened; return it in words, as wires have it."""
     label, organization, entries = _label(step.sizes.step, stage), holder.station.organization, step.entries()
     if sorted(letters) != sorted(holder.peers):
@@ -190,7 +189,7 @@ def _check_asked(station: Station, plan: Plan) -> None:
         raise MessageError("noisy sums must be asked of all share holders, and of nobody else; start the job again")
 
 
-def _noise(joint: Joint, layout: Layout) -> np.ndarray[Any, Any]:
+def _noise(joint: Joint, layout: Layout) -> Array:
     noise: CountNoise = joint.asked.noise
     return noise.shares(layout.length, 1.0 / layout.portion, layout.change(noise), len(joint.plan.holders))
 

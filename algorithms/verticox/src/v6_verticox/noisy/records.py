@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.horizontal import schema_errors
+from fedbayes.typing import Booleans, Floats
 
-from ..horizontal.private.layout import BITS, Layout, Vector, Whole, numeric
+from ..horizontal.private.layout import BITS, Layout, Whole, numeric
 from ..horizontal.private.messages import SlopeRequest
 from ..horizontal.private.records import Records, design_of, known_values, outcome_of, outline_blocks, spent
 from ..messages.names import Name
@@ -39,10 +39,10 @@ class Own:
         At the outcome holder; 0 where not known.
     """
 
-    columns: Vector
-    known: npt.NDArray[np.bool_]
-    time: Vector | None
-    event: Vector | None
+    columns: Floats
+    known: Booleans
+    time: Floats | None
+    event: Floats | None
 
 
 def read(station: Station, joint: Joint, holder: int) -> Own:
@@ -100,7 +100,7 @@ def outline(joint: Joint, layout: Layout, holder: int, own: Own) -> Whole:
     return total
 
 
-def entered(step: Step, joint: Joint, point: SlopeRequest, holder: int, own: Own) -> dict[Name, Vector]:
+def entered(step: Step, joint: Joint, point: SlopeRequest, holder: int, own: Own) -> dict[Name, Floats]:
     """Return what a share holder enters in a step: multiples of a power of two, cut towards zero, by name."""
     limits = Limits.of(point, joint.plan.widths)
     span = blocks_of(joint.plan.widths)[holder]
@@ -124,6 +124,6 @@ def entered(step: Step, joint: Joint, point: SlopeRequest, holder: int, own: Own
     return content | {step.named(kind): _cut(values, OUTCOME_BITS) for kind, values in entries.items()}
 
 
-def _cut(values: Vector, bits: int) -> Vector:
+def _cut(values: Floats, bits: int) -> Floats:
     """Return numbers cut towards zero to multiples of 2^-bits."""
     return np.asarray(np.ldexp(np.trunc(np.ldexp(values, bits)), -bits))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass
 from types import coroutine
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from fedbayes.federation import Federation, Message
 
@@ -20,23 +20,6 @@ from ..messages.folds import FoldReply, FoldRequest, FoldsReply, FoldsRequest
 T = TypeVar("T")
 M = TypeVar("M", bound=Message)
 Replies = dict[int, Any]
-
-
-class Rounds(Protocol):
-    """The federation as a computation sees it."""
-
-    @property
-    def rounds(self) -> int:
-        """Rounds so far."""
-
-    @property
-    def organization(self) -> int:
-        """The organization that runs central."""
-
-    async def round(
-        self, function: str, request: Any, organizations: Sequence[int], reply_type: type[M]
-    ) -> dict[int, M]:
-        """Ask as `Federation.round` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +88,10 @@ class FoldRounds:
         """Wait until all computations have asked, and their round is over."""
         requests = {member: request[member] if isinstance(request, dict) else request for member in organizations}
         return await _shared(_Asked(self.fold, function, requests))
+
+
+Rounds = Alone | FoldRounds
+"""The federation as a computation sees it."""
 
 
 @coroutine

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Broadcast, Sealed
 from fedbayes.mpc.relayed_sums import relayed
+from fedbayes.typing import Floats
 
 from ..messages.private import GroupReply, GroupRequest, Opened, Stage, StageReply, StageRequest
 from ..messages.setup import Plan
 from ..shares.agreed import CHECK, check_bound, grouper, layout, taker, total_of, verifier
 from ..shares.travel import forms
 from .lockstep import Rounds
-
-Vector = npt.NDArray[np.float64]
 
 
 class Stages:
@@ -51,7 +49,7 @@ class Stages:
         permuted: Broadcast | None = None,
         corrections: Sealed | None = None,
         sorter: int | None = None,
-    ) -> dict[str, Vector]:
+    ) -> dict[str, Floats]:
         """One round at the share holders; return what its shares reveal together. `sorter`: who published `permuted`, if not the outcome holder."""
         replies = await self.federation.round(
             "partial_stage", self._requests(stages, permuted, corrections, sorter), self.plan.holders, StageReply
@@ -110,9 +108,9 @@ def _added_up(replies: list[StageReply]) -> Opened:
     return Opened(sums, [reply.checksum.value for reply in replies if reply.checksum is not None])
 
 
-def _added(replies: list[StageReply]) -> dict[str, Vector]:
+def _added(replies: list[StageReply]) -> dict[str, Floats]:
     """Return the sums of the shares, as real numbers."""
-    revealed: dict[str, Vector] = {}
+    revealed: dict[str, Floats] = {}
     for name, bits in replies[0].frac_bits.value.items():
         total = total_of(reply.revealed[name] for reply in replies)
         if name == CHECK:

@@ -41,7 +41,7 @@ MOST_REFINEMENTS = 8  # beyond the plan: a bound
 
 
 class FederatedSurface:
-    """Rounds of the private solver, as `points.Surface`.
+    """The partial likelihood as the private solver evaluates it; every method that is awaited costs rounds.
 
     Parameters
     ----------

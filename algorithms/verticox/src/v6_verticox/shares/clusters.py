@@ -27,11 +27,12 @@ from fedbayes.mpc.prg import expand
 from fedbayes.mpc.shared_fixed import Dealer, Engine
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, Wire, expand_wide
+from fedbayes.typing import Indices
 
 from ..messages.names import Name
 from ..messages.private import Stage
 from .layout import FEATURE_BITS, Layout
-from .sorting import Integers, as_places, secret_order
+from .sorting import as_places, secret_order
 
 KIND = "clusters"
 """The stage that sums by cluster, and what it opens."""
@@ -62,7 +63,7 @@ def order_name(stage: Stage) -> Name:
     return stage.named("grouping")
 
 
-def dealt_order(key: bytes, stage: Stage, places: int) -> Integers:
+def dealt_order(key: bytes, stage: Stage, places: int) -> Indices:
     """Return the random order that the dealer and the grouper expand from their key."""
     return np.argsort(expand(key, f"clusters/{stage.label}", places), kind="stable")
 
@@ -94,7 +95,7 @@ def delta(
     return filled[order] - engine.random(sorted_name(stage), filled.shape)
 
 
-def arranged(codes: npt.NDArray[np.int_], sizes: list[int]) -> Integers:
+def arranged(codes: npt.NDArray[np.int_], sizes: list[int]) -> Indices:
     """Return which record is at each place, (places,): clusters in blocks, the largest first; from `len(codes)` on what fills up.
 
     Parameters
@@ -115,7 +116,7 @@ def arranged(codes: npt.NDArray[np.int_], sizes: list[int]) -> Integers:
     return result
 
 
-def published(key: bytes, stage: Stage, residuals: Wide, arrangement: Integers, sorting: Wide) -> dict[Name, Wide]:
+def published(key: bytes, stage: Stage, residuals: Wide, arrangement: Indices, sorting: Wide) -> dict[Name, Wide]:
     """Return what the grouper publishes: residuals sorted by cluster under a mask that nobody knows, and tau.
 
     The `residuals` are masked, in the common order; `arrangement` is which of them is at each place, `sorting` the dealer's `delta`.

@@ -18,11 +18,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.mpc.shared_fixed import Engine
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, Wire
+from fedbayes.typing import Array, Booleans, Floats
 
 from ..cox.mixtures import sum_of_logs
 from ..messages.names import Name
@@ -34,7 +34,6 @@ BLEND_BITS = 20
 _ROOTS, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 NODES, WEIGHTS = (_ROOTS + 1.0) / 2.0, _WEIGHTS / 2.0
 """Of Gauss and Legendre on [0, 1]."""
-Vector = npt.NDArray[np.float64]
 
 
 def groups(layout: Layout) -> list[list[int]]:
@@ -81,7 +80,7 @@ def first_reciprocals(layout: Layout, events: Wire) -> Wire:
     return scaled(events, lambda values: values * guess, RECIPROCAL_BITS)
 
 
-def expected_at_risk(layout: Layout) -> Vector:
+def expected_at_risk(layout: Layout) -> Floats:
     """Return how many complete records are expected at risk, row by row, (rows,)."""
     left = np.concatenate([np.arange(size, 0, -1) for size in layout.strata])
     return np.asarray(layout.complete * left, dtype=np.float64)
@@ -107,13 +106,13 @@ def expected_level(engine: Engine, layout: Layout, events: Wire) -> Share:
     )
 
 
-def integrated(layout: Layout, levels: Vector, exact: float) -> tuple[float, float]:
+def integrated(layout: Layout, levels: Floats, exact: float) -> tuple[float, float]:
     """Return sum_j c_j d_j log(S0_j / m_j) of `level` at `NODES`, and how far it may be off; `exact`: how far the levels may be off."""
     nodes, largest = np.round(NODES * 2.0**BLEND_BITS) / 2.0**BLEND_BITS, 1.0 / layout.complete
     return sum_of_logs(levels, nodes, WEIGHTS, largest / max(layout.strata), largest, exact)
 
 
-def _plus(wire: Wire, known: Vector) -> Wire:
+def _plus(wire: Wire, known: Floats) -> Wire:
     """Return a wire plus public numbers, (rows,)."""
     public = None if wire.public is None else wire.public + Wide.encode(known[:, None], wire.frac_bits)
     return Wire(public, wire.mask, wire.frac_bits)
@@ -139,19 +138,19 @@ def expected(shares: Sequence[float]) -> float:
     return max(float(np.prod(shares)), 1.0 / EIGHTHS**2)
 
 
-def rounded_up(present: npt.NDArray[np.bool_]) -> float:
+def rounded_up(present: Booleans) -> float:
     """Return the share of records without a gap, rounded up to eighths."""
     return max(float(np.ceil(EIGHTHS * present.mean() - 1e-9)), 1.0) / EIGHTHS
 
 
-def without_gaps(frame: Any, columns: Sequence[str]) -> npt.NDArray[np.bool_]:
+def without_gaps(frame: Any, columns: Sequence[str]) -> Booleans:
     """Return which rows have a value in all columns, (rows,)."""
     if not len(columns):
         return np.ones(len(frame), dtype=np.bool_)
     return np.asarray(~frame[list(columns)].isna().any(axis=1).to_numpy(), dtype=np.bool_)
 
 
-def spread_out(values: npt.NDArray[Any], present: npt.NDArray[np.bool_], blank: Any = 0) -> npt.NDArray[Any]:
+def spread_out(values: Array, present: Booleans, blank: Any = 0) -> Array:
     """Return values of the rows without a gap at their places among all rows, and `blank` elsewhere."""
     result = np.full((len(present), *values.shape[1:]), blank, dtype=values.dtype)
     result[present] = values

@@ -26,11 +26,11 @@ from functools import reduce
 from operator import add
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.mpc.shared_fixed import Dealer, Engine
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, Wire
+from fedbayes.typing import Indices
 
 from ..messages.names import Input, Name
 from ..messages.products import CENTRE_UNITS, Product
@@ -180,7 +180,7 @@ def _table(mask: Wide, places: int, limit: int) -> Wide:
     return Wide.encode(((counts > 0) & (counts < limit)).astype(np.float64), 0)
 
 
-def _low(values: Wide, places: int) -> npt.NDArray[np.intp]:
+def _low(values: Wide, places: int) -> Indices:
     return np.asarray(values.low.ravel() % np.uint64(places), dtype=np.intp)
 
 

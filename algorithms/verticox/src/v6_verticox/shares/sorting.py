@@ -25,13 +25,12 @@ from fedbayes.mpc.prg import expand
 from fedbayes.mpc.shared_fixed import Party
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import expand_wide
+from fedbayes.typing import Floats, Indices
 
 from ..messages.names import START, Name
 from .layout import BANDS, EVENTS, FEATURE_BITS, FIRST_HAZARD, RECIPROCAL_BITS, RISK_BITS, TREND, WEIGHTS
 from .ties import BLANK, TIE_BITS, Rows, arranged, diagonals
 
-Integers = npt.NDArray[np.intp]
-Vector = npt.NDArray[np.float64]
 LARGEST = 2.0**20  # what the ring holds beside 106 fractional bits (`layout.RECIPROCAL_BITS`)
 
 
@@ -40,7 +39,7 @@ def masked_input(key: bytes, name: str, values: Wide) -> Wide:
     return values - expand_wide(key, f"input/{name}", values.shape)
 
 
-def secret_order(key: bytes, rows: int) -> Integers:
+def secret_order(key: bytes, rows: int) -> Indices:
     """Return sigma, which the dealer and the outcome holder expand from their key."""
     return np.argsort(expand(key, "sigma", rows), kind="stable")
 
@@ -99,25 +98,25 @@ class OutcomeHolder:
     """
 
     key: bytes
-    time: npt.NDArray[np.float64]
+    time: Floats
     event: npt.NDArray[np.int_]
     stratum: npt.NDArray[np.int_]
     limit: int = 0
-    trend: Vector | None = None
+    trend: Floats | None = None
     flat: bool = False
-    weights: Vector | None = None
+    weights: Floats | None = None
     gaps: bool = False
     rows: Rows = field(init=False)
-    order: Integers = field(init=False)
-    tau: Integers = field(init=False)
-    tied: Vector = field(init=False)
-    squares: Vector = field(init=False)
-    weight: Vector = field(init=False)
-    indicator: Vector = field(init=False)
-    bands: Vector = field(init=False)
-    moved: Vector = field(init=False)
+    order: Indices = field(init=False)
+    tau: Indices = field(init=False)
+    tied: Floats = field(init=False)
+    squares: Floats = field(init=False)
+    weight: Floats = field(init=False)
+    indicator: Floats = field(init=False)
+    bands: Floats = field(init=False)
+    moved: Floats = field(init=False)
     sizes: npt.NDArray[np.int_] = field(init=False)
-    when: Vector = field(init=False)
+    when: Floats = field(init=False)
     code: npt.NDArray[np.int_] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -142,7 +141,7 @@ class OutcomeHolder:
         back = np.argsort(secret_order(self.key, len(record)), kind="stable")
         self.tau = back[self.order]
 
-    def _counts(self, own: Vector) -> Vector:
+    def _counts(self, own: Floats) -> Floats:
         """Return the sum over the rows of a time at its first row, else 0."""
         first = np.r_[True, (self.when[1:] != self.when[:-1]) | (self.code[1:] != self.code[:-1])]
         block = np.cumsum(first) - 1
@@ -162,7 +161,7 @@ class OutcomeHolder:
         """Return what is published: the rows in the secret order, under a mask that nobody knows."""
         return sent[self.order] + correction[self.tau]
 
-    def at_risk(self, weight: Vector | None = None) -> Vector:
+    def at_risk(self, weight: Floats | None = None) -> Floats:
         """Return the risk-set sums of the rows' risks; at zero coefficients without any."""
         risk = self.shared(self.weight if weight is None else weight)
         parts = np.split(risk, np.cumsum(self.sizes)[:-1])
@@ -171,14 +170,14 @@ class OutcomeHolder:
             sums[first : first + size] = sums[first]
         return np.asarray(sums)
 
-    def shared(self, values: Vector) -> Vector:
+    def shared(self, values: Floats) -> Floats:
         """Return values of the rows in which tied events (Efron) have their mean: risk sets are sums from a row on then."""
-        result: Vector = values.copy()
+        result: Floats = values.copy()
         for first, size in (*self.rows.large, *self.rows.small):
             result[first : first + size] = np.mean(values[first : first + size])
         return result
 
-    def corrections(self, weight: Vector, reciprocals: Vector) -> dict[str, Wide]:
+    def corrections(self, weight: Floats, reciprocals: Floats) -> dict[str, Wide]:
         """Return K w and K' q of the small ties, encoded."""
         moved, hazard = np.zeros(len(weight)), np.zeros(len(weight))
         middle = self.bands.shape[1] // 2
@@ -188,7 +187,7 @@ class OutcomeHolder:
             hazard += _moved(own * reciprocals[:, -1], -step)
         return {"c": Wide.encode(moved[:, None], RISK_BITS), "k": Wide.encode(hazard[:, None], RECIPROCAL_BITS)}
 
-    def reciprocals(self, at_risk: Vector) -> Vector:
+    def reciprocals(self, at_risk: Floats) -> Floats:
         """Return 1, the root of the tied events and their number, divided by the risk-set sums, (rows, 3); the last alone if `single`."""
         if self.weights is not None:  # where there is no event there may be nobody at risk, and no reciprocal is needed
             at_risk = np.where(self.tied > 0.0, at_risk, np.inf)
@@ -196,7 +195,7 @@ class OutcomeHolder:
             return (self.tied / at_risk)[:, None]
         return np.stack([1.0 / at_risk, np.sqrt(self.tied) / at_risk, self.tied / at_risk], axis=1)
 
-    def seen_entries(self, engine: Party, step: int, predictor: Vector) -> tuple[dict[Name, Wide], Vector]:
+    def seen_entries(self, engine: Party, step: int, predictor: Floats) -> tuple[dict[Name, Wide], Floats]:
         """Return risks and reciprocals at a linear predictor that this party knows, masked; and the cumulative baseline hazard, (rows,).
 
         Raises
@@ -218,7 +217,7 @@ class OutcomeHolder:
             entries.update({Name(kind, step): value for kind, value in self.corrections(weight, reciprocals).items()})
         return {name: engine.enter(name, value) for name, value in entries.items()}, self.hazard(reciprocals)
 
-    def hazard(self, reciprocals: Vector) -> Vector:
+    def hazard(self, reciprocals: Floats) -> Floats:
         """Return the cumulative baseline hazard in every row, (rows,)."""
         starts = np.split(reciprocals[:, -1], np.cumsum(self.sizes)[:-1])
         return np.concatenate([np.cumsum(part) for part in starts])
@@ -242,7 +241,7 @@ class OutcomeHolder:
         return {name: engine.enter(name, value) for name, value in entries.items()}
 
 
-def _moved(values: Vector, steps: int) -> Vector:
+def _moved(values: Floats, steps: int) -> Floats:
     """Return row i + steps at row i, zeros beyond the ends."""
     result = np.zeros(len(values))
     if steps >= 0:
@@ -252,7 +251,7 @@ def _moved(values: Vector, steps: int) -> Vector:
     return result
 
 
-def as_places(values: Any, inputs: int) -> Integers:
+def as_places(values: Any, inputs: int) -> Indices:
     """Return received places, checked.
 
     Raises

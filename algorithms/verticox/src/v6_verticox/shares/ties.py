@@ -25,9 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.mpc.wide import Wide
+from fedbayes.typing import Floats, Indices
 
-Integers = npt.NDArray[np.intp]
-Vector = npt.NDArray[np.float64]
 TIE_BITS = 20  # of l / d: exact for ties of a power of two, else to 1e-6 of one tied event
 MEAN_BITS = 40  # of 1 / d, where tied events have their mean: to 1e-9 of it for ties of a thousand
 BLANK = -1  # where no record is: no place is negative
@@ -49,7 +48,7 @@ class Rows:
         The same of the others with two events or more.
     """
 
-    record: Integers
+    record: Indices
     sizes: list[int]
     large: list[tuple[int, int]]
     small: list[tuple[int, int]]
@@ -61,7 +60,7 @@ class Rows:
 
 
 def arranged(
-    order: Integers, time: Vector, event: npt.NDArray[np.int_], stratum: npt.NDArray[np.int_], limit: int
+    order: Indices, time: Floats, event: npt.NDArray[np.int_], stratum: npt.NDArray[np.int_], limit: int
 ) -> Rows:
     """Lay out rows.
 
@@ -95,7 +94,7 @@ def arranged(
 
 
 def _laid(
-    parts: list[tuple[Integers, int]], limit: int
+    parts: list[tuple[Indices, int]], limit: int
 ) -> tuple[list[int], list[tuple[int, int]], list[tuple[int, int]]]:
     """Return the rows of one stratum, and where its large and small ties begin."""
     is_large = [limit > 0 and events >= max(limit, 2) for _, events in parts]
@@ -130,7 +129,7 @@ def _laid(
     return [BLANK] * blanks + rows, shifted[0], shifted[1]
 
 
-def diagonals(rows: int, small: Sequence[tuple[int, int]], band: int, flat: bool = False) -> Vector:
+def diagonals(rows: int, small: Sequence[tuple[int, int]], band: int, flat: bool = False) -> Floats:
     """Return K by diagonals, (rows, 2 band - 1); column band - 1 is the main one. `flat`: Breslow's risk sets."""
     shares = np.zeros((rows, max(2 * band - 1, 0)))
     for first, size in small:
@@ -193,7 +192,7 @@ class PublicTies:
     flat: bool = False
 
     @cached_property
-    def _places(self) -> tuple[Integers, Integers, Integers, Wide, Wide]:
+    def _places(self) -> tuple[Indices, Indices, Indices, Wide, Wide]:
         """Row of every tied event, first row of its tie, the row behind the tie (`rows` if the stratum ends), both factors."""
         sizes = np.array([size for _, size in self.ties], dtype=np.intp)
         first = np.repeat([start for start, _ in self.ties], sizes).astype(np.intp)

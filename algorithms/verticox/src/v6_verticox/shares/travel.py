@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.mpc.relayed_sums import Form
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share
+from fedbayes.typing import Indices
 
 from ..messages.names import Name
 from . import newton_step as formulas
@@ -36,7 +36,7 @@ def joined(parts: list[Outgoing]) -> Outgoing:
     return Outgoing(opened, revealed, {name: share for part in parts for name, share in part.for_stations.items()})
 
 
-def scattered(array: Wide, places: npt.NDArray[np.intp]) -> Wide:
+def scattered(array: Wide, places: Indices) -> Wide:
     """Return published rows at their places in the dealer's order."""
     full = Wide.zeros(array.shape)
     full.high[places], full.low[places] = array.high, array.low

@@ -16,12 +16,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Broadcast, Federation, Sealed
 from fedbayes.federation.errors import ConvergenceError, PlacementError
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import expand_wide
+from fedbayes.typing import Floats
 
 from ..arguments import Fit
 from ..cox.likelihood import check_collinear, check_far
@@ -35,7 +35,6 @@ from ..shares.layout import FEATURE_BITS
 from .newton import FAR
 from .solution import SeenSolution
 
-Vector = npt.NDArray[np.float64]
 LONGEST_STEP = 0.7  # deviations of the predictor: longer ones often lead where the curvature of the start says nothing
 SMALL_SPREAD = 1e-3
 """Deviations left: nearer, one more step (two rounds) ends it, and a matrix of its own (three) is not worth it."""
@@ -64,11 +63,11 @@ class Seen:
         The same from the dealer.
     """
 
-    combination: Vector
-    gradient: Vector
-    products: Vector
+    combination: Floats
+    gradient: Floats
+    products: Floats
     log_likelihood: float
-    hazard: Vector
+    hazard: Floats
     published: Broadcast
     corrections: Sealed | None
 
@@ -84,7 +83,7 @@ class SeenPredictor:
         )  # a penalty depends on coefficients, which the outcome holder must not know
         self._keys: dict[int, bytes] = {}
 
-    def evaluate(self, step: int, coefficients: Vector) -> Seen:
+    def evaluate(self, step: int, coefficients: Floats) -> Seen:
         """Send the stations to `coefficients`, the step-th point after zero, and evaluate."""
         plan, own = self.plan, self.plan.split(coefficients)
         owner = plan.holders[-1]
@@ -156,8 +155,8 @@ class Search:
     def __init__(self, rounds: SeenPredictor, prepared: Prepared, options: Fit) -> None:
         self.rounds, self.prepared, self.options = rounds, prepared, options
         self.ridge = options.penalty / np.array(prepared.scales) ** 2
-        self.beta: Vector = np.zeros(len(self.ridge))
-        self.moves: Vector = np.zeros((len(self.ridge), 0))
+        self.beta: Floats = np.zeros(len(self.ridge))
+        self.moves: Floats = np.zeros((len(self.ridge), 0))
         self.step, self.settled, self.exact, self.final = 0, False, False, False
 
     def begin(self) -> None:
@@ -232,20 +231,20 @@ class Search:
         )
 
 
-def _span(moves: Vector) -> tuple[Vector, Vector]:
+def _span(moves: Floats) -> tuple[Floats, Floats]:
     """Return an orthonormal basis of the steps, and the combinations of (normalised) steps that give it."""
     left, values, right = np.linalg.svd(moves / _lengths(moves), full_matrices=False)
     kept = values > DEPENDENT * values[0]
     return left[:, kept], right[kept].T / values[kept]
 
 
-def _lengths(moves: Vector) -> Vector:
+def _lengths(moves: Floats) -> Floats:
     """Return the steps' lengths; 1 of a step of none."""
     lengths = np.linalg.norm(moves, axis=0)
     return np.where(lengths > 0.0, lengths, 1.0)
 
 
-def block_update(first: Vector, moves: Vector, products: Vector) -> Vector:
+def block_update(first: Floats, moves: Floats, products: Floats) -> Floats:
     """Return the matrix nearest `first` in the sense of BFGS that maps the moves to the products.
 
     Parameters

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation.errors import ConvergenceError
+from fedbayes.typing import Floats
 
 from ..cox.likelihood import check_collinear, check_far
 from ..cox.line_integral import MOST_NODES, Path, fractions, nodes_for
 from ..cox.tails import CROWD, ORDINARY, check_runaway
-from ..rounds.points import Beside, Gradient, Surface
+from ..rounds.points import Beside, Gradient
+from ..rounds.surface import FederatedSurface
 from ..shares.reciprocals import reciprocal_plan
 from .solution import Solution
-
-Vector = npt.NDArray[np.float64]
 
 # How far a step goes. Reciprocals of risk-set sums follow a step whose logarithm of the growth is planned for: 5 rounds of refinement up to WIDEST,
 # 6 up to WIDEST_FAR (`reciprocal_plan` at an error of 1e-3). A growth beyond the plan costs the whole step, about ten rounds.
@@ -69,13 +68,13 @@ TOO_SKEWED = (
 
 
 async def solve(
-    surface: Surface, ridge: Vector, tolerance: float, max_steps: int, likelihood: bool = False
+    surface: FederatedSurface, ridge: Floats, tolerance: float, max_steps: int, likelihood: bool = False
 ) -> Solution:
     """Maximise the penalised log partial likelihood by Newton's method.
 
     Parameters
     ----------
-    surface : Surface
+    surface : FederatedSurface
         How central evaluates the likelihood.
     ridge : ndarray of (features,)
         Weights of the penalty ridge * coefficient^2 / 2, in the parties' scale.
@@ -106,12 +105,12 @@ async def solve(
 class _Search:
     """Newton's method with steps shortened where the reciprocals do not follow, or the gradient grows."""
 
-    def __init__(self, surface: Surface, ridge: Vector, max_steps: int, likelihood: bool) -> None:
+    def __init__(self, surface: FederatedSurface, ridge: Floats, max_steps: int, likelihood: bool) -> None:
         self.surface, self.ridge, self.max_steps, self.likelihood = surface, ridge, max_steps, likelihood
-        self.sources: list[tuple[int, Vector, float]] = [(0, np.zeros(len(ridge)), 0.0)]
+        self.sources: list[tuple[int, Floats, float]] = [(0, np.zeros(len(ridge)), 0.0)]
         self.path, self.step, self.lag, self.tail, self.crowd = Path(), 0, 0.0, SHORT_TAIL, CROWD
         self.wide, self.floor, self.farther = False, 0.0, False
-        self.information: Vector = np.zeros((len(ridge), len(ridge)))
+        self.information: Floats = np.zeros((len(ridge), len(ridge)))
 
     async def begin(self) -> None:
         """Evaluate at zero."""
@@ -131,7 +130,7 @@ class _Search:
             self.path.go_straight(self.here.slopes, float(np.max(np.abs(self.here.residuals))))
             self.likelihood = False
 
-    def solution(self, move: Vector) -> Solution:
+    def solution(self, move: Floats) -> Solution:
         """Return the solution: the last Newton step from here, with the curvature that it leads to."""
         gain, error = self.path.gain()
         move = move * (not self.farther)  # a step that errors made longer leads away
@@ -154,12 +153,12 @@ class _Search:
         self.wide = self.wide or again
         return again
 
-    def newton_step(self, point: Gradient) -> Vector:
+    def newton_step(self, point: Gradient) -> Floats:
         """Return the full Newton step from a point."""
         slope = point.gradient - self.ridge * point.coefficients
         return np.asarray(np.linalg.solve(self.information + np.diag(self.ridge), slope), dtype=np.float64)
 
-    async def advance(self) -> Vector:
+    async def advance(self) -> Floats:
         """Go to the next point; return the Newton step that remains there."""
         move = self._wanted()
         whole, longest = self._spread(move), 1.0
@@ -184,11 +183,11 @@ class _Search:
         self.sources.append((self.step, there.coefficients, self.lag))
         check_far(there.coefficients, self.surface.names, FAR)
 
-    def _spread(self, move: Vector) -> float:
+    def _spread(self, move: Floats) -> float:
         """Return the standard deviation of the change of the linear predictor over the records at risk."""
         return math.sqrt(max(float(move @ self.information @ move), 0.0) / self.surface.events)
 
-    def _wanted(self) -> Vector:
+    def _wanted(self) -> Floats:
         """Return the step to try: a short one from zero, Newton's, or longer where heavy tails make that too short."""
         move = self.newton_step(self.here)
         if len(self.path.points) < STRETCHED_FROM:
@@ -197,14 +196,14 @@ class _Search:
         taken = self.path.points[-1] - self.path.points[-2]
         return self.surface.tails.stretched(move, taken, before, after)
 
-    def _share(self, move: Vector, spread: float) -> float:
+    def _share(self, move: Floats, spread: float) -> float:
         """Return the part of a step that the reciprocals can be expected to follow."""
         widest = WIDEST if self.tail == SHORT_TAIL else WIDEST_RETRY
         share = min(1.0, widest / (self.tail * max(spread, 1e-300)))
         ordinary, limit = share * self.tail * spread, max(WIDEST_FAR, widest)
         return share * self.surface.tails.share(self.here.coefficients, share * move, ordinary, self.crowd, limit)
 
-    async def _evaluate(self, move: Vector, spread: float) -> Gradient | None:
+    async def _evaluate(self, move: Floats, spread: float) -> Gradient | None:
         """Evaluate one move from here; None where the reciprocals do not follow."""
         self.step += 1
         here = self.here.coefficients
@@ -242,7 +241,7 @@ class _Search:
         first, last = (float((p.gradient - self.ridge * p.coefficients) @ move) for p in (self.here, there))
         return min(max(first / max(first - last, 1e-300), SHORTEST_TURN), LONGEST_TURN)
 
-    def _beside(self, coefficients: Vector) -> list[Beside]:
+    def _beside(self, coefficients: Floats) -> list[Beside]:
         """Return the points between zero and here whose slopes integrate to the likelihood: as few as give it without a further round."""
         heavy = bool(np.max(np.maximum(self.surface.tails.up, self.surface.tails.down)) > ORDINARY)
         least = nodes_for(self._spread(coefficients), heavy)
@@ -250,7 +249,7 @@ class _Search:
         longest = [max(len(point.plan) for point in points) for points in choices]
         return choices[longest.index(next(rounds for rounds in longest if rounds <= longest[-1]))]
 
-    def _points(self, coefficients: Vector, nodes: int) -> list[Beside]:
+    def _points(self, coefficients: Floats, nodes: int) -> list[Beside]:
         """Return the points of a rule, each from the nearest reciprocals."""
         points = []
         for fraction in fractions(nodes):

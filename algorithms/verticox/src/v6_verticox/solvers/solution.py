@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-Vector = npt.NDArray[np.float64]
+from fedbayes.typing import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +15,8 @@ class Solution:
     shorter, 0 of a fit that converged.
     """
 
-    coefficients: Vector
-    information: Vector
+    coefficients: Floats
+    information: Floats
     gain: float
     gain_error: float
     residual: float
@@ -31,10 +28,10 @@ class Solution:
 class SeenSolution:
     """Of a solver that shows the outcome holder linear predictors; `trend`: None where proportional hazards were not checked."""
 
-    coefficients: Vector
-    information: Vector
+    coefficients: Floats
+    information: Floats
     log_likelihood: float
-    hazard: Vector
+    hazard: Floats
     steps: int
-    trend: Vector | None = None
+    trend: Floats | None = None
     exact_information: bool = True

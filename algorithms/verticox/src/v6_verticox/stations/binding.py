@@ -14,15 +14,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.once import TWICE
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, expand_wide
+from fedbayes.typing import Array
 
 from ..messages.names import Name
 from ..shares.agreed import CHECK
@@ -33,7 +32,7 @@ PURPOSE, CHAIN = "verticox: what was told", "chain"
 """For what masks are drawn; what is noted for the rounds of the job."""
 
 
-def chained(holder: ShareHolder, question: str, openings: Mapping[Name, npt.NDArray[Any]], label: str) -> bytes:
+def chained(holder: ShareHolder, question: str, openings: Mapping[Name, Array], label: str) -> bytes:
     """Return the hash of all that central told this share holder up to this stage: `question` is what it asks now, as a text.
 
     Raises

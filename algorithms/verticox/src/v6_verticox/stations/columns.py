@@ -13,10 +13,10 @@ from fedbayes.bayes.column_codes import distinct_values
 from fedbayes.bayes.encoding import canonical_text, categories_meant
 from fedbayes.bayes.model_matrix import Codes, indicators
 from fedbayes.federation.errors import DataProblem, ThresholdError
+from fedbayes.typing import Booleans, Floats
 
 from ..cox.outcome import booleans_as_such, checked
 
-Matrix = npt.NDArray[np.float64]
 MOST_CATEGORIES = 50  # one column each: more is an identifier or free text
 LARGEST_STANDARDISED = 2.0**12
 """Deviations: sums of squares over 65,536 such records are the most that central takes for a number (`newton.FINITE`)."""
@@ -46,11 +46,11 @@ class Design:
     """
 
     columns: dict[str, list[str]]
-    values: Matrix
-    means: Matrix
-    scales: Matrix
+    values: Floats
+    means: Floats
+    scales: Floats
     references: dict[str, str]
-    paired: npt.NDArray[np.bool_]
+    paired: Booleans
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -66,7 +66,7 @@ def design(
     """
     names: dict[str, list[str]] = {}
     references: dict[str, str] = {}
-    blocks: list[Matrix] = []
+    blocks: list[Floats] = []
     for feature in features:
         column = known(frame[feature], feature)
         if column.dtype.kind in "biuf":
@@ -81,7 +81,7 @@ def design(
     return standardised(len(frame), names, blocks, references)
 
 
-def standardised(rows: int, names: dict[str, list[str]], blocks: list[Matrix], references: dict[str, str]) -> Design:
+def standardised(rows: int, names: dict[str, list[str]], blocks: list[Floats], references: dict[str, str]) -> Design:
     """Return design columns centred and scaled.
 
     Raises
@@ -120,7 +120,7 @@ def known(column: Any, feature: str) -> Any:
     return booleans_as_such(column)
 
 
-def numbers(column: Any, feature: str, minimum_count: int) -> Matrix:
+def numbers(column: Any, feature: str, minimum_count: int) -> Floats:
     """Return a column of numbers, (rows,); `DataProblem` where one is infinite, or few records have one of two values."""
     values = np.asarray(column.to_numpy(dtype=np.float64))
     if not np.all(np.isfinite(values)):
@@ -129,7 +129,7 @@ def numbers(column: Any, feature: str, minimum_count: int) -> Matrix:
     return values
 
 
-def check_two_values(values: Matrix, feature: str, minimum_count: int) -> None:
+def check_two_values(values: Floats, feature: str, minimum_count: int) -> None:
     """Raise `DataProblem` if a column, (rows,), has two values of which one is that of few records."""
     kinds = np.unique(values, return_counts=True)[1]
     if len(kinds) == 2 and kinds.min() < minimum_count:
@@ -199,11 +199,11 @@ class Survival:
         Case weights.
     """
 
-    time: Matrix
+    time: Floats
     event: npt.NDArray[np.int_]
     stratum: npt.NDArray[np.int_]
     strata_names: list[str]
-    weights: Matrix | None = None
+    weights: Floats | None = None
 
 
 def survival(frame: Any, time: str, event: str, strata: str | None, minimum_events: int) -> Survival:

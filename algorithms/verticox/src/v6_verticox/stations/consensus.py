@@ -8,11 +8,11 @@ to the stations: rho (z - mean predictor) - multiplier, a number for every recor
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.once import asked_once
+from fedbayes.typing import Floats
 
 from ..cox.consensus import Consensus, coefficients_step, target
 from ..cox.likelihood import RiskSets, evaluate_predictor
@@ -22,8 +22,6 @@ from .dealer import dealt
 from .holder import ShareHolder
 from .seen import ANSWER, masked_predictor, refuse_seen_placement, total_predictor
 from .sums import masked_for
-
-Vector = npt.NDArray[np.float64]
 
 
 @partial
@@ -73,7 +71,7 @@ def _report(holder: ShareHolder, step: int) -> AdmmReply:
     return AdmmReply(None, released, published, None)
 
 
-def _own_step(station: Station, request: AdmmRequest | AuxiliaryRequest, sent: Vector) -> Vector:
+def _own_step(station: Station, request: AdmmRequest | AuxiliaryRequest, sent: Floats) -> Floats:
     """Return the own predictor after the coefficients' step; keep both."""
     columns, step, rho = station.kept("design")["values"], request.step, request.rho
     if not columns.shape[1]:

@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
@@ -24,6 +23,7 @@ from fedbayes.federation.once import asked_once
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.folds import drawn_secret, fold_of
 from fedbayes.mpc.prg import KEY_BYTES
+from fedbayes.typing import Floats
 
 from ..cox.outcome import check_carried
 from ..messages.folds import (
@@ -50,8 +50,6 @@ from .private import compute, enter, permute
 from .scoring import LARGEST_SCORE
 from .sums import masked_for, received
 from .truncation import check_entered, doubled
-
-Vector = npt.NDArray[np.float64]
 
 
 @partial
@@ -127,7 +125,7 @@ def _kept_outcome(
     return of_training
 
 
-def _check_cases(kept: Survival, weights: Vector, records: int, question: Question, tied: int, limit: int) -> None:
+def _check_cases(kept: Survival, weights: Floats, records: int, question: Question, tied: int, limit: int) -> None:
     """Refuse training records of which few weigh, enter or tie unlike the others, as a fit to them does.
 
     Where records enter, rows beyond the `records` are what takes them out before; `tied`: 0 without Efron's ties.

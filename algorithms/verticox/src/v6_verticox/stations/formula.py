@@ -12,8 +12,9 @@ from fedbayes.bayes.formula import as_texts
 from fedbayes.bayes.model_matrix import Codes, Numbers, arithmetic, columns_at, matrix, spline_numbers
 from fedbayes.bayes.terms import Factor, Terms
 from fedbayes.federation.errors import DataProblem
+from fedbayes.typing import Floats
 
-from .columns import Design, Matrix, categories, known, numbers, standardised
+from .columns import Design, categories, known, numbers, standardised
 from .isolation import check_arithmetic, check_products, check_spline
 
 
@@ -58,13 +59,13 @@ def one_factor(frame: Any, factor: Factor, minimum_count: int) -> Numbers | Code
     return Numbers(numbers(column, factor.name, minimum_count)[:, None], (factor.name,))
 
 
-def _numeric(column: Any, factor: Factor, minimum_count: int) -> Matrix:
+def _numeric(column: Any, factor: Factor, minimum_count: int) -> Floats:
     if column.dtype.kind not in "biuf":
         raise DataProblem(f"feature '{factor.name}' takes numbers, but its column holds text; use C(...)")
     return numbers(column, factor.name, minimum_count)
 
 
-def columns_of(frame: Any, terms: Terms, levels: Mapping[str, Sequence[str]]) -> dict[str, Matrix]:
+def columns_of(frame: Any, terms: Terms, levels: Mapping[str, Sequence[str]]) -> dict[str, Floats]:
     """Return the design columns of terms by their labels, (rows,) each, with the categories that a model was fitted on.
 
     Raises

@@ -28,13 +28,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.federation.errors import ThresholdError
+from fedbayes.typing import Booleans, Floats, Indices
 
 from ..cox.narrow import is_narrow, vanishes
 from ..cox.survival import prediction_groups, revealable_moments
 from .columns import Survival
 from .sums import RESOLUTION
 
-Vector = npt.NDArray[np.float64]
 FAR_APART = 2.0  # of the predictor: e^2 = 7 times the risk; smaller gaps lie between neighbours in ordinary data too
 INFORMATION_SHARE = 1.5  # over `minimum_count`: the record farthest out has more than its share in harmless data too
 DOMINATED = (
@@ -59,7 +59,7 @@ FEW_TIED = (
 )
 
 
-def check_effect(predictor: Vector, limit: int, masses: Vector | float = 1.0) -> None:
+def check_effect(predictor: Floats, limit: int, masses: Floats | float = 1.0) -> None:
     """Refuse coefficients under which one record dominates the risk-set sums, or the information, of a station.
 
     Parameters
@@ -86,7 +86,7 @@ def check_effect(predictor: Vector, limit: int, masses: Vector | float = 1.0) ->
         raise ThresholdError(f"model: {DOMINATED}")
 
 
-def check_levels(predictor: Vector, limit: int) -> None:
+def check_levels(predictor: Floats, limit: int) -> None:
     """Refuse predictions that set few records apart from all others.
 
     Parameters
@@ -110,7 +110,7 @@ def check_levels(predictor: Vector, limit: int) -> None:
         raise ThresholdError(f"model: {DOMINATED}")
 
 
-def check_survival(predicted: Vector, stratum: npt.NDArray[np.int_], limit: int) -> None:
+def check_survival(predicted: Floats, stratum: npt.NDArray[np.int_], limit: int) -> None:
     """Refuse a baseline under which few records alone are predicted to survive: scores would tell the least predictors to all their digits.
 
     Parameters
@@ -131,11 +131,11 @@ def check_survival(predicted: Vector, stratum: npt.NDArray[np.int_], limit: int)
         raise ThresholdError(f"model: {VANISHED}")
 
 
-def _enough(counts: npt.NDArray[np.intp], limit: int, none: bool) -> npt.NDArray[np.bool_]:
+def _enough(counts: Indices, limit: int, none: bool) -> Booleans:
     return np.asarray((counts >= limit) | (none & (counts == 0)))
 
 
-def check_trend(trend: Vector, event: npt.NDArray[np.int_], limit: int) -> None:
+def check_trend(trend: Floats, event: npt.NDArray[np.int_], limit: int) -> None:
     """Refuse a function of time that is nearly all of few events, far in time from all others.
 
     Parameters
@@ -174,7 +174,7 @@ def check_ties(outcome: Survival, limit: int) -> None:
         raise ThresholdError(FEW_TIED)
 
 
-def check_times(outcome: Survival, times: Vector, limit: int) -> None:
+def check_times(outcome: Survival, times: Floats, limit: int) -> None:
     """Refuse times that lie too close for the node; see the module's text.
 
     Raises
@@ -186,7 +186,7 @@ def check_times(outcome: Survival, times: Vector, limit: int) -> None:
         raise ThresholdError(CLOSE_TIMES)
 
 
-def _apart(outcome: Survival, times: Vector, limit: int) -> bool:
+def _apart(outcome: Survival, times: Floats, limit: int) -> bool:
     """Say whether enough events and censored records lie before, between and after some times; after the last one together."""
     cell = np.searchsorted(times, outcome.time, side="left")
     cells = len(times) + 1
@@ -196,7 +196,7 @@ def _apart(outcome: Survival, times: Vector, limit: int) -> bool:
     return bool(inside and events[-1] + censored[-1] >= limit)
 
 
-def own_times(outcome: Survival, limit: int, events: Vector | None = None) -> Vector:
+def own_times(outcome: Survival, limit: int, events: Floats | None = None) -> Floats:
     """Return those quantiles (10 % to 90 %) of the event times that lie far enough apart for the node, (times,).
 
     Quantiles are those of the times of some `events`, (events,), or of those of the outcome.
@@ -218,7 +218,7 @@ def own_times(outcome: Survival, limit: int, events: Vector | None = None) -> Ve
     return np.array(kept)
 
 
-def most_groups(outcome: Survival, survival: Vector, moment: float, groups: int, limit: int) -> int:
+def most_groups(outcome: Survival, survival: Floats, moment: float, groups: int, limit: int) -> int:
     """Return the largest number of groups, at most `groups`, in each of which enough records had an event before, or lived beyond, a moment.
 
     Numbers are powers of two, halves of halves: of two tasks' groups some are made of whole others, and none differ in few records. Enough is `limit`, or
@@ -231,9 +231,7 @@ def most_groups(outcome: Survival, survival: Vector, moment: float, groups: int,
     return 0
 
 
-def counted(
-    outcome: Survival, parts: Sequence[npt.NDArray[np.intp]], times: Vector
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def counted(outcome: Survival, parts: Sequence[Indices], times: Floats) -> tuple[Indices, Indices]:
     """Return how many records of each group have had an event by each time, and how many are observed beyond it, (groups, times) each."""
     died = (outcome.time[:, None] <= times) & (outcome.event[:, None] == 1)
     beyond = outcome.time[:, None] > times

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from fedbayes.federation.once import TWICE, asked_once
 from fedbayes.mpc.shared_fixed import Party
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Wire
+from fedbayes.typing import Array
 
 from ..messages.names import Name
 from ..messages.setup import Plan
@@ -175,7 +175,7 @@ class ShareHolder:
             raise MessageError("a payload of the protocol is damaged; the job stops") from None
 
 
-def revealed_words(outgoing: Outgoing) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]:
+def revealed_words(outgoing: Outgoing) -> tuple[dict[str, Array], dict[str, int]]:
     """Return the shares for central as arrays of words, and their fractional bits."""
     words = {name: share.value.to_words() for name, share in outgoing.revealed.items() if share.value is not None}
     return words, {name: outgoing.revealed[name].frac_bits for name in words}

@@ -15,12 +15,13 @@ import numpy as np
 from fedbayes.bayes.model_matrix import Codes, Numbers, cells, spline_basis, whole
 from fedbayes.bayes.terms import Factor, Term, Terms, name_of
 from fedbayes.federation.errors import DataProblem
+from fedbayes.typing import Floats
 
 from ..cox.narrow import few, is_narrow
-from .columns import Matrix, check_two_values
+from .columns import check_two_values
 
 
-def check_arithmetic(values: Matrix, name: str, minimum_count: int) -> None:
+def check_arithmetic(values: Floats, name: str, minimum_count: int) -> None:
     """Raise `DataProblem` if few records carry an expression's values, (rows,), beside their median.
 
     Two expressions together can still be aimed at a record, which is why a node answers with them by its administrator's leave only.
@@ -32,7 +33,7 @@ def check_arithmetic(values: Matrix, name: str, minimum_count: int) -> None:
         )
 
 
-def check_spline(values: Matrix, factor: Factor, minimum_count: int) -> None:
+def check_spline(values: Floats, factor: Factor, minimum_count: int) -> None:
     """Raise `DataProblem` if few records are below or above a spline's bounds, between two of its knots, or carry one of its columns.
 
     Intervals at either end without any record are as if the knots there were not.

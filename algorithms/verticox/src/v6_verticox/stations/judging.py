@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
+from fedbayes.typing import Array, Floats, Indices
 
 from ..cox import survival as measures
 from ..cox.likelihood import RiskSets, fit
@@ -24,13 +24,10 @@ from .columns import Survival
 from .guards import check_levels, check_survival, most_groups
 from .sums import RESOLUTION
 
-Vector = npt.NDArray[np.float64]
 MEASURES = ("concordance", "integrated_brier_score", "calibration_slope", "calibration_difference")
 
 
-def judged(
-    outcome: Survival, predictor: Vector, fold: npt.NDArray[Any], request: JudgeRequest, limit: int
-) -> dict[str, Any]:
+def judged(outcome: Survival, predictor: Floats, fold: Array, request: JudgeRequest, limit: int) -> dict[str, Any]:
     """Return measures by fold, their mean and standard deviation, and calibration over all held-out records.
 
     Parameters
@@ -82,7 +79,7 @@ def judged(
 
 
 def _one_fold(
-    outcome: Survival, predictor: Vector, predicted: Vector, times: Vector, rows: npt.NDArray[np.intp], limit: int
+    outcome: Survival, predictor: Floats, predicted: Floats, times: Floats, rows: Indices, limit: int
 ) -> dict[str, Any]:
     """Return the measures of one fold's held-out records; None where they would tell of too few events."""
     time, event = outcome.time[rows], outcome.event[rows]
@@ -103,7 +100,7 @@ def _one_fold(
     }
 
 
-def slope(time: Vector, event: npt.NDArray[Any], stratum: npt.NDArray[Any], predictor: Vector) -> float | None:
+def slope(time: Floats, event: Array, stratum: Array, predictor: Floats) -> float | None:
     """Return the coefficient of the linear predictor as the only feature: 1 is well calibrated, less is over-fitted."""
     return _or_none(
         lambda: float(fit(RiskSets.of(time, event, stratum), predictor[:, None], ["linear predictor"]).coefficients[0])

@@ -11,7 +11,6 @@ computes with one: all that the stage before opened, or none of it. The others g
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,7 @@ from fedbayes.mpc.prg import KEY_BYTES
 from fedbayes.mpc.relayed_sums import Form, is_sum, padded
 from fedbayes.mpc.wide import Wide
 from fedbayes.randomness import secret_bytes
+from fedbayes.typing import Array
 
 from ..messages.names import Name
 from ..messages.private import Opened
@@ -52,7 +52,7 @@ def _key(holder: ShareHolder) -> bytes:
 
 def opened(
     holder: ShareHolder, label: str, own: Mapping[Name, Wide], forms: Mapping[Name, Form]
-) -> tuple[dict[Name, Share[np.ndarray[Any, Any]]], Share[bytes] | None]:
+) -> tuple[dict[Name, Share[Array]], Share[bytes] | None]:
     """Return this station's parts of what a stage opens, and their checksum: uniform to whoever lacks the key shared with the dealer, and that of checksums.
 
     Parameters

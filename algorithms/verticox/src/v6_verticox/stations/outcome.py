@@ -5,14 +5,14 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Decimal
 
 import numpy as np
-import numpy.typing as npt
+
+from fedbayes.typing import Floats, Indices
 
 from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..messages.setup import Outcome
 from ..shares.sorting import OutcomeHolder
 from .columns import Survival
 
-Vector = npt.NDArray[np.float64]
 SPARSER = 3  # nobody knows how many of the events between two points are complete: with a third of them it is still `minimum_count`
 ENOUGH = 1.0 - 1e-9  # rounding of equal weights takes no point away
 DIGITS = 17  # of a time at most: more do not tell two floating-point numbers apart
@@ -94,7 +94,7 @@ def _points(outcome: Survival, holder: OutcomeHolder, per_edge: int) -> tuple[li
     return edges, rows, codes
 
 
-def _ends(*parts: tuple[Vector, int]) -> npt.NDArray[np.intp]:
+def _ends(*parts: tuple[Floats, int]) -> Indices:
     """Return the places at which every part has enough since the last: (sum of weights)^2 / sum of their squares; a part's are (places, 2)."""
     found: list[int] = []
     since = [(0.0, 0.0)] * len(parts)
@@ -108,7 +108,7 @@ def _ends(*parts: tuple[Vector, int]) -> npt.NDArray[np.intp]:
     return np.array(found, dtype=np.intp)
 
 
-def _between(moments: Vector, times: Vector) -> list[float]:
+def _between(moments: Floats, times: Floats) -> list[float]:
     """Return of each moment, one of all `times`, the number of the fewest decimals from it on and before the next time."""
     following = np.append(times[1:], 2.0 * times[-1] - times[max(len(times) - 2, 0)])
     nexts = following[np.searchsorted(times, moments)]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.encoding import SchemaError
 from fedbayes.bayes.model_matrix import Codes, Numbers, indicators, whole
@@ -16,13 +15,14 @@ from fedbayes.federation import Sealed, Station
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share
+from fedbayes.typing import Array, Floats
 
 from ..cox.tails import reach
 from ..messages.names import Name
 from ..messages.products import CENTRE_UNITS, MOST_POWER, Product, Side
 from ..shares.products import BITS, FEW, GROWTH_BITS, LEVELS, NUMBERS, SUPPORTS
 from ..shares.travel import pack
-from .columns import LARGEST_STANDARDISED, SMALLEST_SPREAD, Matrix
+from .columns import LARGEST_STANDARDISED, SMALLEST_SPREAD
 from .formula import one_factor
 from .holder import ShareHolder
 from .isolation import spanned
@@ -42,8 +42,8 @@ class Part:
     """
 
     side: Side
-    values: Matrix
-    supported: Matrix
+    values: Floats
+    supported: Floats
 
 
 def parts_across(terms: Terms, here: set[str]) -> dict[str, Term]:
@@ -109,7 +109,7 @@ def _binary(one: Numbers | Codes) -> Numbers | Codes:
 
 def _in_full(
     factors: Term, own: Mapping[str, Numbers | Codes], coded: Mapping[str, Numbers | Codes], rows: int
-) -> tuple[Matrix, list[list[str]]]:
+) -> tuple[Floats, list[list[str]]]:
     """Return the products of the factors' columns, every category in full, and the labels of each by factor."""
     values, labels = np.ones((rows, 1)), [list[str]()]
     for factor in factors:
@@ -121,7 +121,7 @@ def _in_full(
     return values, labels
 
 
-def _supported(factors: Term, whole_factors: Mapping[str, Numbers | Codes], rows: int) -> Matrix:
+def _supported(factors: Term, whole_factors: Mapping[str, Numbers | Codes], rows: int) -> Floats:
     """Return which records a side's columns are not zero for, with all that they span; of numbers by category the categories too."""
     blocks = [whole(factors, whole_factors, rows) != 0.0]
     categories = tuple(factor for factor in factors if isinstance(whole_factors[factor.name], Codes))
@@ -130,7 +130,7 @@ def _supported(factors: Term, whole_factors: Mapping[str, Numbers | Codes], rows
     return np.concatenate(blocks, axis=1).astype(np.float64)
 
 
-def _centred(values: Matrix, name: str, exclusive: bool) -> tuple[Matrix, Matrix]:
+def _centred(values: Floats, name: str, exclusive: bool) -> tuple[Floats, Floats]:
     """Return the columns' centres, in 16ths of their scales, and their scales."""
     means, spread = values.mean(axis=0), values.std(axis=0)
     if exclusive:
@@ -160,7 +160,7 @@ def keep(station: Station, parts: list[Part], copies: int) -> None:
         )
 
 
-def _kept(holder: ShareHolder, one: Product) -> dict[str, npt.NDArray[Any]]:
+def _kept(holder: ShareHolder, one: Product) -> dict[str, Array]:
     """Return this station's side of a product; `MessageError` where the plan says of it what it is not."""
     kept = holder.station.kept(f"side|{one.term}")
     width = kept["values"].shape[1]
@@ -173,13 +173,13 @@ def _kept(holder: ShareHolder, one: Product) -> dict[str, npt.NDArray[Any]]:
     return kept
 
 
-def _levels(holder: ShareHolder, one: Product) -> Matrix:
+def _levels(holder: ShareHolder, one: Product) -> Floats:
     """Return the chooser's columns of 0 and 1, every one, (rows, cells)."""
     kept = _kept(holder, one)
     return np.asarray(kept["values"] * kept["scales"])
 
 
-def _means(holder: ShareHolder, one: Product) -> Matrix:
+def _means(holder: ShareHolder, one: Product) -> Floats:
     """Return the means of the chooser's columns, (levels,), rounded to what shares can hold."""
     return np.asarray(np.round(_levels(holder, one).mean(axis=0)[one.levels] * 2.0**MOST_POWER) / 2.0**MOST_POWER)
 
@@ -189,7 +189,7 @@ def own_width(holder: ShareHolder) -> int:
     return holder.plan.widths[holder.index]
 
 
-def _weights(holder: ShareHolder, coefficients: list[float]) -> dict[int, Matrix]:
+def _weights(holder: ShareHolder, coefficients: list[float]) -> dict[int, Floats]:
     """Return the coefficients of this station's products, (columns, levels) each times the chooser's powers, by the product's place."""
     weights, behind = {}, own_width(holder)
     for part, one in enumerate(holder.plan.products):
@@ -202,14 +202,14 @@ def _weights(holder: ShareHolder, coefficients: list[float]) -> dict[int, Matrix
     return weights
 
 
-def slants(holder: ShareHolder, part: int, coefficients: list[float]) -> Matrix:
+def slants(holder: ShareHolder, part: int, coefficients: list[float]) -> Floats:
     """Return what this station's numbers would add to the predictor at each of the chooser's levels, (rows, levels)."""
     one = holder.plan.products[part]
     values = _kept(holder, one)["values"][:, one.columns]
     return np.asarray(values @ _weights(holder, coefficients)[part])
 
 
-def chosen_part(holder: ShareHolder, coefficients: list[float]) -> tuple[Matrix, float]:
+def chosen_part(holder: ShareHolder, coefficients: list[float]) -> tuple[Floats, float]:
     """Return what this station adds to its own predictor as a chooser, (rows,), and that at the means."""
     total, mean = np.zeros(holder.plan.records), 0.0
     for part, weights in _weights(holder, coefficients).items():
@@ -222,7 +222,7 @@ def chosen_part(holder: ShareHolder, coefficients: list[float]) -> tuple[Matrix,
     return total, mean
 
 
-def column_values(holder: ShareHolder, name: Name) -> tuple[Matrix, int]:
+def column_values(holder: ShareHolder, name: Name) -> tuple[Floats, int]:
     """Return what this station enters of a product with the columns, and its fractional bits."""
     one = holder.plan.products[name.part or 0]
     if name.kind == NUMBERS:
@@ -236,7 +236,7 @@ def column_values(holder: ShareHolder, name: Name) -> tuple[Matrix, int]:
     return real, BITS[name.kind]
 
 
-def growth(holder: ShareHolder, name: Name, coefficients: list[float], largest: float) -> tuple[Matrix, int]:
+def growth(holder: ShareHolder, name: Name, coefficients: list[float], largest: float) -> tuple[Floats, int]:
     """Return by how much this station's numbers let the risk grow at each of the chooser's levels, less one.
 
     Raises

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Terms
@@ -20,6 +19,7 @@ from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.once import asked_once
 from fedbayes.federation.replies import RecordsReply
+from fedbayes.typing import Booleans, Floats, Indices
 
 from ..cox.outcome import booleans_as_such
 from ..messages.scoring import LocateReply, LocateRequest, ScoreRequest
@@ -31,7 +31,6 @@ from .sums import masked, masked_for
 
 ANSWER = "verticox: a model applied to the records"
 LARGEST_SCORE = 2.0**20  # as `seen.LARGEST`
-Vector = npt.NDArray[np.float64]
 
 
 @partial
@@ -57,7 +56,7 @@ def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
     return LocateReply(station.public(features), station.public(outcome), records)
 
 
-def _check_gaps(station: Station, complete: bool, columns: list[str], places: npt.NDArray[np.intp]) -> None:
+def _check_gaps(station: Station, complete: bool, columns: list[str], places: Indices) -> None:
     """Refuse gaps of a model whose fit had none, and where gaps are left out a station with too few records, before this station debits anything."""
     if not columns:
         return
@@ -116,7 +115,7 @@ def _own(station: Station, request: ScoreRequest) -> list[str]:
     return [column for column, _, _ in request.columns if column in station.columns]
 
 
-def _present(station: Station, request: ScoreRequest, places: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+def _present(station: Station, request: ScoreRequest, places: Indices) -> Booleans:
     """Return which records get a prediction as far as this station knows, (records,): all, or of a model of complete records those without a gap."""
     if not request.complete:
         return np.ones(len(places), dtype=np.bool_)
@@ -125,7 +124,7 @@ def _present(station: Station, request: ScoreRequest, places: npt.NDArray[np.int
     return without_gaps(station.data(columns=columns).iloc[places], columns)
 
 
-def _of_columns(station: Station, request: ScoreRequest, places: npt.NDArray[np.intp]) -> Vector:
+def _of_columns(station: Station, request: ScoreRequest, places: Indices) -> Floats:
     """Return this station's part of the linear predictor of columns, (records,)."""
     own = [part for part in request.columns if part[0] in station.columns]
     frame = station.data(columns=list(dict.fromkeys(column for column, _, _ in own))).iloc[places]
@@ -135,7 +134,7 @@ def _of_columns(station: Station, request: ScoreRequest, places: npt.NDArray[np.
     return total
 
 
-def _of_column(values: Any, name: str, request: ScoreRequest) -> Vector:
+def _of_column(values: Any, name: str, request: ScoreRequest) -> Floats:
     """Return a column's part of the linear predictor, (records,)."""
     if values.isna().any():
         raise DataProblem(f"feature '{name}' has missing values; fill them in or leave these records out")
@@ -146,7 +145,7 @@ def _of_column(values: Any, name: str, request: ScoreRequest) -> Vector:
     return np.array([own.get(text, 0.0) for text in texts.tolist()], dtype=np.float64)
 
 
-def _of_formula(station: Station, request: ScoreRequest, places: npt.NDArray[np.intp]) -> Vector:
+def _of_formula(station: Station, request: ScoreRequest, places: Indices) -> Floats:
     """Return this station's part of the linear predictor of a formula's terms, (records,)."""
     terms = _own_terms(station, request.formula)
     frame = station.data(columns=terms.columns).iloc[places]
@@ -168,7 +167,7 @@ def _own_terms(station: Station, formula: str) -> Terms:
 
 
 def _scored(
-    station: Station, request: ScoreRequest, total: Vector, present: npt.NDArray[np.bool_], identifiers: list[str]
+    station: Station, request: ScoreRequest, total: Floats, present: Booleans, identifiers: list[str]
 ) -> RecordsReply:
     """Return a part of the sum, for central or the receiver."""
     named = station.exact(identifiers, ANSWER, queries=0, summed=False) if identifiers else None
@@ -178,7 +177,7 @@ def _scored(
     return RecordsReply(None, masked_for(station, request.receiver, total, "score", present=marked), named)
 
 
-def _identifiers(station: Station, places: npt.NDArray[np.intp]) -> list[str]:
+def _identifiers(station: Station, places: Indices) -> list[str]:
     column = str(station.kept("places")["identifier"])
     if not column:
         return []
@@ -186,7 +185,7 @@ def _identifiers(station: Station, places: npt.NDArray[np.intp]) -> list[str]:
     return [texts[place] for place in places]
 
 
-def _numbers(values: Any, name: str) -> Vector:
+def _numbers(values: Any, name: str) -> Floats:
     values = booleans_as_such(values)
     if values.dtype.kind not in "biuf":
         raise DataProblem(f"feature '{name}' holds text here, but the model takes numbers")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.term_reader import read_terms
@@ -14,6 +13,7 @@ from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.vertical.messages import Delivery, Parcel
 from fedbayes.federation.vertical.workspace import Workspace
+from fedbayes.typing import Booleans, Floats
 
 from ..cox.outcome import weights
 from ..cox.proportional import trend
@@ -21,7 +21,7 @@ from ..cox.tails import reach
 from ..messages.setup import Described, PrepareReply, PrepareRequest, Question
 from ..shares.complete import rounded_up, spread_out, without_gaps
 from .clusters import check_weighed, prepare_scores
-from .columns import Design, Matrix, Survival, design, survival
+from .columns import Design, Survival, design, survival
 from .formula import design_of_terms
 from .guards import check_ties, check_trend
 from .outcome import describe
@@ -99,7 +99,7 @@ def _terms(question: Question, here: set[str]) -> tuple[Terms | None, dict[str, 
     return own, across, Terms((*own.terms, *across.values()))
 
 
-def _kept(station: Station, own: Design, present: npt.NDArray[np.bool_], copies: int) -> Matrix:
+def _kept(station: Station, own: Design, present: Booleans, copies: int) -> Floats:
     """Keep the design columns of all rows, a record's as often as it has rows; return those of the records."""
     single = spread_out(own.values, present)
     labels = np.array([label for names in own.columns.values() for label in names], dtype=str)
@@ -119,7 +119,7 @@ def _design(station: Station, frame: Any, features: list[str], terms: Terms | No
     return design(frame, features, limit, {name: canonical_text(entry.reference) for name, entry in entries.items()})
 
 
-def _present(station: Station, question: Question, frame: Any, columns: list[str]) -> npt.NDArray[np.bool_]:
+def _present(station: Station, question: Question, frame: Any, columns: list[str]) -> Booleans:
     """Return which rows take part as far as this station knows: all, or with missing="complete" those without a gap."""
     if question.missing != "complete":
         return np.ones(len(frame), dtype=np.bool_)
@@ -129,9 +129,7 @@ def _present(station: Station, question: Question, frame: Any, columns: list[str
     return present
 
 
-def _survival(
-    question: Question, frame: Any, others: list[str], limit: int, present: npt.NDArray[np.bool_]
-) -> Survival:
+def _survival(question: Question, frame: Any, others: list[str], limit: int, present: Booleans) -> Survival:
     """Return the outcome of all records, as far as it may be asked about; where a record is not present, any."""
     for role, name in (("strata", question.strata), ("weights", question.weights), ("entry", question.entry)):
         if name and name not in others:
@@ -149,7 +147,7 @@ def _survival(
     return everybody
 
 
-def _weights(question: Question, frame: Any, limit: int) -> npt.NDArray[np.float64]:
+def _weights(question: Question, frame: Any, limit: int) -> Floats:
     """Return case weights, checked also with the clusters, if these are here."""
     found = weights(frame, question.weights or "", limit, LARGEST_WEIGHT, question.robust)
     if question.cluster is not None and question.cluster in frame:
@@ -157,14 +155,7 @@ def _weights(question: Question, frame: Any, limit: int) -> npt.NDArray[np.float
     return found
 
 
-def _outcome(
-    station: Station,
-    question: Question,
-    frame: Any,
-    others: list[str],
-    limit: int,
-    present: npt.NDArray[np.bool_],
-) -> Any:
+def _outcome(station: Station, question: Question, frame: Any, others: list[str], limit: int, present: Booleans) -> Any:
     """Check and keep the outcome; return its description for central."""
     complete = question.missing == "complete"
     outcome = _survival(question, frame, others, limit, present)

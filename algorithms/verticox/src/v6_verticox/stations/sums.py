@@ -10,23 +10,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Masked, Sealed, Station
 from fedbayes.federation.sealed_sums import added_up, letter_of
 from fedbayes.randomness import uniform_bits
+from fedbayes.typing import Booleans, Floats, Integers
 
 from ..messages.scoring import SUM_BITS, read_sum
 
-Vector = npt.NDArray[np.float64]
 RESOLUTION = 2.0**-30
 """Sums that lie no farther apart may be equal: every part is rounded to 2^-40, and a part near 2^20 carries errors of 2^-32."""
 NOTE = "verticox: linear predictors inside a masked sum"
 
 
-def masked(
-    station: Station, values: Vector, topic: str, common: Any = None, present: npt.NDArray[np.bool_] | None = None
-) -> Masked:
+def masked(station: Station, values: Floats, topic: str, common: Any = None, present: Booleans | None = None) -> Masked:
     """Return real numbers, below 2^22, inside a sum over the round's participants; `common` as in `Station.mask`.
 
     With `present` a second row marks the records that have a gap here by uniform words, and so are their numbers: of a record with gaps the sum tells
@@ -45,10 +42,10 @@ def masked(
 def masked_for(
     station: Station,
     receiver: int,
-    values: Vector,
+    values: Floats,
     topic: str,
     common: Any = None,
-    present: npt.NDArray[np.bool_] | None = None,
+    present: Booleans | None = None,
 ) -> Sealed | None:
     """Return the same, sealed for the member that learns the sum; the receiver keeps its own part instead."""
     part = letter_of(masked(station, values, topic, common, present))
@@ -58,19 +55,17 @@ def masked_for(
     return station.seal(receiver, part.astype("<u8").tobytes(), topic)
 
 
-def received(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> Vector:
+def received(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> Floats:
     """Return the sum, (rows,), of the others' parts and the own one that `masked_for` kept; `MessageError` as `sealed_sums.added_up`."""
     return read_sum(_received(station, parts, rows, topic), False)[0]
 
 
-def received_complete(
-    station: Station, parts: Mapping[int, Sealed], rows: int, topic: str
-) -> tuple[Vector, npt.NDArray[np.bool_]]:
+def received_complete(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> tuple[Floats, Booleans]:
     """Return the same where parts mark gaps, and which records have none at any station, (rows,) each."""
     return read_sum(_received(station, parts, 2 * rows, topic), True)
 
 
-def _received(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> npt.NDArray[np.int64]:
+def _received(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> Integers:
     own = station.kept(f"part|{topic}")["part"]
     others = [np.frombuffer(station.unseal(m, part, topic), dtype="<u8").astype(np.uint64) for m, part in parts.items()]
     return np.asarray(added_up([own, *others], rows).astype(np.int64))

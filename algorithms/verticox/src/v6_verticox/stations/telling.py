@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Sealed, Station
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share
+from fedbayes.typing import Floats
 
 from ..messages.setup import Plan
 from ..shares.layout import FEATURE_BITS
@@ -18,7 +18,6 @@ from ..shares.travel import pack
 from .holder import ShareHolder
 
 TOPIC = "complete records"
-Vector = npt.NDArray[np.float64]
 
 
 def _for_holder(shares: Mapping[str, Share], plan: Plan, index: int) -> dict[str, Wide]:
@@ -76,7 +75,7 @@ def told_counts(holder: ShareHolder, parts: Mapping[int, Sealed]) -> list[int] |
     return counts
 
 
-def _check_categories(station: Station, records: float, sums: Vector, limit: int) -> None:
+def _check_categories(station: Station, records: float, sums: Floats, limit: int) -> None:
     """Refuse columns with two values one of which has few complete records; sums are of centred and scaled columns."""
     design, paired = station.kept("design"), station.kept("presence")["paired"]
     for place in np.flatnonzero(paired):
@@ -105,7 +104,7 @@ def _for_central(holder: ShareHolder, records: int, events: int) -> list[int] | 
     return None if any(0 < count < limit for count in left) else [records, events]
 
 
-def mean_of_complete(station: Station, plan: Plan) -> Vector:
+def mean_of_complete(station: Station, plan: Plan) -> Floats:
     """Return the mean of the own columns, centred and scaled, over the complete records, (columns,); zeros where all count."""
     if not plan.complete:
         return np.zeros(len(station.kept("design")["means"]))

@@ -10,23 +10,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation.errors import DataProblem
+from fedbayes.typing import Array, Floats
 
 from ..cox.narrow import few, is_narrow
 from ..cox.outcome import entries
 from .columns import Survival, check_two_values
 
-Vector = npt.NDArray[np.float64]
 
-
-def doubled(values: npt.NDArray[Any], copies: int) -> npt.NDArray[Any]:
+def doubled(values: Array, copies: int) -> Array:
     """Return rows, (records, ...), as often as a record has rows."""
     return np.concatenate([values] * copies)
 
 
-def truncated(outcome: Survival, entry: Vector) -> Survival:
+def truncated(outcome: Survival, entry: Floats) -> Survival:
     """Return the outcome of 2 * records rows: the records, then what takes them out of the risk sets before their entry."""
     none = np.zeros_like(outcome.event)
     weights = np.ones(len(entry)) if outcome.weights is None else outcome.weights
@@ -39,7 +37,7 @@ def truncated(outcome: Survival, entry: Vector) -> Survival:
     )
 
 
-def checked_entries(frame: Any, column: str, outcome: Survival, limit: int) -> Vector:
+def checked_entries(frame: Any, column: str, outcome: Survival, limit: int) -> Floats:
     """Return the times of entry, (records,), of which none, and no value, is that of few records.
 
     Raises
@@ -52,7 +50,7 @@ def checked_entries(frame: Any, column: str, outcome: Survival, limit: int) -> V
     return entry_times
 
 
-def check_entered(entry_times: Vector, column: str, outcome: Survival, limit: int) -> None:
+def check_entered(entry_times: Floats, column: str, outcome: Survival, limit: int) -> None:
     """Raise `DataProblem` naming the column of times of entry, (records,), if these single out fewer records than `limit`."""
     died = outcome.time[outcome.event == 1]
     late = np.array([np.sum(entry_times >= died.min()), np.sum(entry_times >= died.max())])

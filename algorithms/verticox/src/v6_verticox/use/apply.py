@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Federation, central
 from fedbayes.federation import results as common
@@ -14,6 +13,7 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.manifest import outline_of
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical.declared import Matched
+from fedbayes.typing import Booleans, Floats
 
 from ..cox.survival import Steps, survival_at
 from ..messages.scoring import AssessReply, AssessRequest, read_sum
@@ -24,7 +24,6 @@ from .crossval import cross_validate
 from .located import Located, checked_model, curves_of, warn_of_cases, warn_of_end
 from .whole import baseline_by_rows, judge_by_rows
 
-Floats = npt.NDArray[np.float64]
 REASON = "computed from the records without noise"
 SEES = "the total linear predictor of every record, under the model's coefficients; of a model fitted with missing='complete' which records have a gap"
 SCORES = "the metrics; with the predictions of the same records these tell each one's outcome"
@@ -124,7 +123,7 @@ def baseline(federation: Federation, asked: Baseline) -> dict[str, Any]:
     )
 
 
-def _of_complete(values: Floats, present: npt.NDArray[np.bool_]) -> Any:
+def _of_complete(values: Floats, present: Booleans) -> Any:
     """Return values by record, None where a record has a gap."""
     if present.all():
         return values

@@ -12,12 +12,12 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from fedbayes.federation.vertical.declared import Matched
+from fedbayes.typing import Floats
 
 from ..cox.inference import likelihood_ratio, score_test
 from ..cox.survival import Steps
@@ -32,7 +32,6 @@ from ..shares.reciprocals import reciprocal_plan
 from ..solvers.newton import WIDEST_FAR
 from .crossval import specification
 
-Vector = npt.NDArray[np.float64]
 TAIL, WIDEST = 3.0, 1.5  # as `newton.SHORT_TAIL` and `newton.WIDEST`
 SLACK = 0.02  # mean relative error of the reciprocals that a point on the way may have: nothing is read there
 EXACT = 1e-7  # the same at the model's coefficients
@@ -83,7 +82,7 @@ def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Cu
     )
 
 
-def _coefficients(model: dict[str, Any], prepared: Prepared) -> Vector:
+def _coefficients(model: dict[str, Any], prepared: Prepared) -> Floats:
     """Return the model's coefficients in the order of the parties' design columns."""
     stated = {str(entry["feature"]): float(entry["coefficient"]) for entry in model["coefficients"]}
     references = model.get("references") or {}
@@ -97,7 +96,7 @@ def _coefficients(model: dict[str, Any], prepared: Prepared) -> Vector:
     return np.array([stated[name] for name in prepared.names])
 
 
-async def walk(surface: FederatedSurface, target: Vector) -> tuple[Vector, Vector]:
+async def walk(surface: FederatedSurface, target: Floats) -> tuple[Floats, Floats]:
     """Return gradient and information matrix at given coefficients (in the parties' scale), in steps that reciprocals follow.
 
     Raises
@@ -128,14 +127,14 @@ async def walk(surface: FederatedSurface, target: Vector) -> tuple[Vector, Vecto
     return there.gradient, await surface.information(step, True)
 
 
-def _stride(surface: FederatedSurface, here: Vector, move: Vector, ordinary: float) -> tuple[float, float]:
+def _stride(surface: FederatedSurface, here: Floats, move: Floats, ordinary: float) -> tuple[float, float]:
     """Return the part of a move that reciprocals follow, and the logarithm of the growth they must follow."""
     part = min(1.0, WIDEST / max(ordinary, 1e-300))
     part *= surface.tails.share(here, part * move, part * ordinary, CROWD, WIDEST_FAR)
     return part, surface.tails.growth(here, part * move, part * ordinary, CROWD)
 
 
-def _baselines(prepared: Prepared, hazard: Vector, curves: list[Curve], shift: float) -> list[dict[str, Any]]:
+def _baselines(prepared: Prepared, hazard: Floats, curves: list[Curve], shift: float) -> list[dict[str, Any]]:
     """Return the cumulative hazard of these records beside the model's, both at these records' mean, by stratum."""
     outcome = prepared.outcome
     known = {curve.stratum: Steps(np.array(curve.times), np.array(curve.hazard), 0.0) for curve in curves}

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
@@ -15,6 +14,7 @@ from fedbayes.federation.arguments import check_mapping
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.declared import Matched
+from fedbayes.typing import Floats
 
 from ..arguments import Fit
 from ..messages.folds import (
@@ -35,7 +35,6 @@ from ..rounds.surface import FederatedSurface
 from ..solvers.newton import solve
 from .located import warn_of_cases
 
-Vector = npt.NDArray[np.float64]
 TOLERANCE = 1e-5  # deviations: coefficients of a fold differ from those of another by far more
 FOLDING = ("partial_draw", "partial_split", "partial_folds", "partial_held_out", "partial_judge")
 MOST_NUMBERS = 1_500_000  # rows times columns of all fits that share rounds: 24 MB for an opening of that shape
@@ -55,7 +54,7 @@ REVEALS = {
 class FoldFit:
     """One fold's coefficients (in the scale of the parties' columns) and baseline."""
 
-    coefficients: Vector
+    coefficients: Floats
     baseline: FoldCurves
 
 
@@ -149,7 +148,7 @@ def fitting(fold: int, prepared: Prepared, options: Fit) -> Callable[[FoldRounds
     return fitted
 
 
-def _curves(outcome: Outcome, hazard: Vector) -> list[Curve]:
+def _curves(outcome: Outcome, hazard: Floats) -> list[Curve]:
     places = [[i for i, code in enumerate(outcome.edge_strata) if code == k] for k in range(len(outcome.strata))]
     return [
         Curve(name, [outcome.edges[i] for i in chosen], [float(hazard[i]) for i in chosen])

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...bayes.features import Gaussian, Histogram
 from ...bayes.naive_bayes import NaiveBayes
+from ...typing import Floats
 from .style import COLORS, GRID, INK, along, clean, color_of, dash_of, new_figure, wrapped, wrapped_name
 from .tables import LABEL, bars_height
 
-Floats = npt.NDArray[np.float64]
 GRID_POINTS = 64  # of a density, two pixels apart
 MOST_CATEGORIES = 12  # that a small figure can name
 FILLED = 3  # classes: areas of more lie over one another

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ...typing import Floats
 from ..sections import axes_of
 from .formats import number
 
 
-def read_counts(model: Mapping[str, Any]) -> tuple[list[tuple[str, list[Any]]], npt.NDArray[np.float64]]:
+def read_counts(model: Mapping[str, Any]) -> tuple[list[tuple[str, list[Any]]], Floats]:
     """Return (column, values) of every axis, and the cells as people read them: NaN where one is hidden, no line of "missing" that is 0 throughout.
 
     Raises

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...bayes.dictionary_entry import Cut
 from ...bayes.encoding import canonical_text
 from ...bayes.schema import LARGEST_BOUND
+from ...typing import Booleans
 from ..errors import ThresholdError
 
 NOT_NEIGHBOURS = (
@@ -57,7 +57,7 @@ def _of_number(name: str, operator: str, value: Any, cut: Cut) -> Iterator[Test]
         yield cut.column, "<", cut.at[after - 1]
 
 
-def _held(name: str, operator: str, value: Any, cut: Cut) -> npt.NDArray[np.bool_]:
+def _held(name: str, operator: str, value: Any, cut: Cut) -> Booleans:
     """Return for which categories a condition holds, shape (categories,)."""
     import pandas
 

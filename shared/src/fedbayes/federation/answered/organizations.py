@@ -20,8 +20,8 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...typing import Integers
 from .record import Record, Remembered
 
 MOST_SETS = 64
@@ -161,7 +161,7 @@ def _groups(sizes: list[int], fewest: int) -> Iterator[tuple[int, ...]]:
                 yield group
 
 
-def _orthogonal(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _orthogonal(rows: Integers) -> Integers:
     """Return a basis of the vectors orthogonal to `rows`, modulo `_PRIME`; one a column, shape (columns of `rows`, n)."""
     left, pivots = rows % _PRIME, list[int]()
     for column in range(left.shape[1]):
@@ -182,7 +182,7 @@ def _orthogonal(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return basis
 
 
-def _in_span(rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> bool:
+def _in_span(rows: Integers, wanted: Integers) -> bool:
     """Return whether `wanted` is a combination of `rows`, modulo `_PRIME`."""
     left = np.concatenate([rows, wanted[None]])
     for number in range(len(rows)):

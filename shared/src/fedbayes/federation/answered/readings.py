@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...bayes.encoding import canonical_text
 from ...bayes.written import pointed
+from ...typing import Integers
 from .record import Record
 
 MOST_READINGS = 64
@@ -58,7 +58,7 @@ def _plain(text: str | None) -> str | None:
     return text if text is None or "," not in text else canonical_text(pointed(text))
 
 
-def groups_of(texts: Sequence[str | None], words: str) -> NDArray[np.int64]:
+def groups_of(texts: Sequence[str | None], words: str) -> Integers:
     """Return the group of each value by a reading, `GONE` where it is missing.
 
     Parameters
@@ -114,7 +114,7 @@ def _cut(
     missing: Collection[str | None],
     recode: Mapping[str | None, str | None],
     cuts: Sequence[float],
-) -> NDArray[np.int64]:
+) -> Integers:
     """Return the bin of each value, `GONE` of what is missing or no number."""
     import pandas
 
@@ -131,7 +131,7 @@ def _held(
     missing: Collection[str | None],
     recode: Mapping[str | None, str | None],
     conditions: Sequence[Sequence[Any]],
-) -> NDArray[np.int64]:
+) -> Integers:
     """Return 1 for each value for which all conditions hold, else 0."""
     import pandas
 
@@ -147,9 +147,7 @@ def _held(
     return held.astype(np.int64)
 
 
-def tells_of_few(
-    words: Sequence[str], groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64], minimum: int
-) -> bool:
+def tells_of_few(words: Sequence[str], groups: Sequence[Integers], rows: Integers, minimum: int) -> bool:
     """Return whether readings of a column, their groups in the same order, set few rows apart: see `sets_few_apart`.
 
     Bins and conditions are compared over the values that are in a bin only: rows without a value are beside the bins of a table, but among
@@ -168,7 +166,7 @@ def _is_cut(words: str) -> bool:
     return any(one[0] == CUT for one in json.loads(words)[3:])
 
 
-def sets_few_apart(groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64], minimum: int) -> bool:
+def sets_few_apart(groups: Sequence[Integers], rows: Integers, minimum: int) -> bool:
     """Return whether readings together set fewer than `minimum` rows apart that do not already stand by themselves in each of them.
 
     Parameters
@@ -190,7 +188,7 @@ def sets_few_apart(groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64],
     return bool((changed & (sizes > 0) & (sizes < minimum)).any())
 
 
-def sets_few_between(groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64], minimum: int) -> bool:
+def sets_few_between(groups: Sequence[Integers], rows: Integers, minimum: int) -> bool:
     """Return whether the bins of one number that a single task has set fewer than `minimum` rows apart together, which no one of them does alone.
 
     Parameters
@@ -267,7 +265,7 @@ def _compared(earlier: Sequence[str], words: str, rows: Mapping[str | None, int]
     return new, full or tells_of_few([*earlier, words], groups, np.array(list(rows.values())), minimum)
 
 
-def _splits(groups: Sequence[NDArray[np.int64]]) -> bool:
+def _splits(groups: Sequence[Integers]) -> bool:
     """Return whether the last reading tells values apart that the others do not; if not, it need not be recorded."""
     counts = [np.unique(np.stack(part), axis=1).shape[1] for part in (groups[:-1], groups)]
     return bool(counts[0] < counts[1])

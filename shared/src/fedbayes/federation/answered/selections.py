@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...typing import Booleans, Integers
 from . import tabled
 from .readings import Texts, conditions_of, groups_of
 from .record import Record, Remembered
@@ -38,7 +38,7 @@ SETS_FEW_APART = (
     "here would set apart fewer rows than this node demands; ask as before, with borders of earlier tasks or far from them, give an epsilon, or ask the node "
     "administrator about FEDBAYES_ALLOW_DIFFERENCES"
 )
-Rows = NDArray[np.bool_]
+Rows = Booleans
 
 
 class Selections:
@@ -136,7 +136,7 @@ class _Columns:
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
-        self._read: dict[str, tuple[list[str | None], NDArray[np.int64]]] = {}
+        self._read: dict[str, tuple[list[str | None], Integers]] = {}
 
     def rows(self, words: str) -> Rows:
         """Return for which rows all conditions hold."""
@@ -145,12 +145,12 @@ class _Columns:
         )
         return chosen
 
-    def groups(self, column: str, reading: str) -> NDArray[np.int64]:
+    def groups(self, column: str, reading: str) -> Integers:
         """Return the group of every row by a reading of a column."""
         distinct, codes = self._of(column)
         return groups_of(distinct, reading)[codes]
 
-    def _of(self, column: str) -> tuple[list[str | None], NDArray[np.int64]]:
+    def _of(self, column: str) -> tuple[list[str | None], Integers]:
         if column not in self._read:
             numbers: dict[str | None, int] = {}
             codes = [numbers.setdefault(text, len(numbers)) for text in self._texts(column)]
@@ -203,14 +203,14 @@ def tells_of_few(answered: Sequence[Rows], new: Rows, minimum: int, whole: bool 
     return False
 
 
-def _places(pairs: NDArray[np.int64], total: int) -> list[list[NDArray[np.int64]]]:
+def _places(pairs: Integers, total: int) -> list[list[Integers]]:
     """Return of `total` rows how many are in a first and in a second set (1) or not (0), [first][second], for each two sets."""
     single = np.diag(pairs)
     first, second = single[:, None] - pairs, single[None, :] - pairs
     return [[total - first - second - pairs, second], [first, pairs]]
 
 
-def _pairs(table: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _pairs(table: Booleans) -> Integers:
     """Return how many rows each two sets have in common, shape (sets, sets)."""
     pairs = np.zeros((len(table), len(table)), dtype=np.int64)
     for start in range(0, table.shape[1], ROWS_AT_ONCE):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...mpc.secure_sum import reconstruct
+from ...typing import Words
 from ..codec import Message
 from ..errors import MessageError
 from ..gate import Exact, Masked, Released
@@ -42,7 +42,7 @@ class SecureSums(Protocol):
         *,
         field: str,
         last: bool = False,
-    ) -> NDArray[np.uint64]:
+    ) -> Words:
         """Return the sum of the stations' vectors modulo 2^64; one round."""
 
     def warn(self, text: str) -> None:
@@ -63,7 +63,7 @@ def sum_answers(
     stations: Sequence[int],
     noise: CountNoise,
     last: bool = False,
-) -> NDArray[np.uint64]:
+) -> Words:
     """Ask every station and return the sum of the vectors modulo 2^64; one round.
 
     **Reveals** the sum to central; with local noise every station's own noisy vector.

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.bin_edges import MAXIMUM_BINS
 from fedbayes.bayes.counting import DEFAULT_BINS, Bins, feature_table, table_feature, table_width
@@ -15,6 +14,7 @@ from fedbayes.bayes.features import Feature
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
 
+from ...typing import Array, Floats, Integers
 from .. import arguments
 from ..errors import ArgumentError, MessageError
 from .columns import Columns, schema_errors
@@ -92,7 +92,7 @@ def table_queries(columns: Columns, encoded: dict[str, Any], bins: Bins) -> list
     return [Query(table, nonnegative=True) for table in tables]
 
 
-def signed(summed: NDArray[Any], length: int) -> NDArray[np.int64]:
+def signed(summed: Array, length: int) -> Integers:
     """Return a sum modulo 2^64 as signed numbers, int64 of shape (length,).
 
     Raises
@@ -107,7 +107,7 @@ def signed(summed: NDArray[Any], length: int) -> NDArray[np.int64]:
     return summed.astype(np.uint64).astype(np.int64)
 
 
-def split_tables(columns: Columns, bins: Bins, vector: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+def split_tables(columns: Columns, bins: Bins, vector: Integers) -> dict[str, Integers]:
     """Cut the vector of all tables into {feature: (classes, values + 1)}."""
     schema = columns.schema
     widths = [table_width(schema, name, bins) for name in columns.features]
@@ -118,7 +118,7 @@ def split_tables(columns: Columns, bins: Bins, vector: NDArray[np.int64]) -> dic
     }
 
 
-def class_counts_from_margins(tables: dict[str, NDArray[Any]], deviation: float) -> tuple[NDArray[np.float64], float]:
+def class_counts_from_margins(tables: dict[str, Array], deviation: float) -> tuple[Floats, float]:
     """Return the class counts and the deviation of their noise.
 
     Every table's margin is a class count; noisy margins are averaged with weights inverse to their variances,
@@ -132,12 +132,7 @@ def class_counts_from_margins(tables: dict[str, NDArray[Any]], deviation: float)
     return np.asarray(counts), float(deviation / np.sqrt(weights.sum()))
 
 
-def model_from_tables(
-    columns: Columns,
-    tables: dict[str, NDArray[Any]],
-    bins: Bins,
-    deviation: float = 0.0,
-) -> NaiveBayes:
+def model_from_tables(columns: Columns, tables: dict[str, Array], bins: Bins, deviation: float = 0.0) -> NaiveBayes:
     """Return the naive Bayes model of the tables, whose cells carry noise of this standard deviation; every cell counts one more."""
     schema: Schema = columns.schema
     features: dict[str, Feature] = {

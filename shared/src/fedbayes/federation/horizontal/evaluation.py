@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fedbayes.bayes.schema import SchemaError
 from fedbayes.bayes.small_counts import shown
 from fedbayes.bayes.tallies import Tallies, coarse_auc, scores_of
 
+from ...typing import Integers
 from .. import results
 from ..errors import ArgumentError, DataProblem
 from ..rounds import Federation
@@ -119,7 +117,7 @@ def _why_nobody(noise: CountNoise) -> str:
 
 
 def _accuracy_noise(
-    federation: Federation, form: Form, noise: CountNoise, stations: int, vector: NDArray[np.int64]
+    federation: Federation, form: Form, noise: CountNoise, stations: int, vector: Integers
 ) -> dict[str, float]:
     """Return what the noise does to the accuracy for the result's diagnostics, and warn where that is much; nothing for exact scores."""
     if not noise.private:

@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...dp import promise
 from ...dp.laws import Change, Law, law_of
 from ...dp.neighbors import NEIGHBORS
 from ...dp.shares import HONEST_FRACTION, honest_parties
+from ...typing import Integers
 from .. import results
 from ..codec import Message
 from ..errors import ArgumentError, sampling_errors
@@ -50,7 +50,7 @@ class Query:
         root of 2 in the L2 norm.
     """
 
-    values: NDArray[np.int64]
+    values: Integers
     l1: float = 1.0
     l2: float = 1.0
     nonnegative: bool = False
@@ -141,7 +141,7 @@ class CountNoise(Message):
         one = self.law.deviation(self.width(queries, self.change(l1, l2, cells, nonnegative), stations))
         return one * math.sqrt(stations / self.honest(stations))
 
-    def shares(self, size: int, queries: float, change: Change, stations: int) -> NDArray[np.int64]:
+    def shares(self, size: int, queries: float, change: Change, stations: int) -> Integers:
         """Return one station's noise on `size` cells of one query of so many.
 
         Raises

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...dp.laws import Change
+from ...typing import Integers
 from ..gate import Exact, Receipt, Released
 from ..installments import one_budget, one_question
 from ..opening import Relation
@@ -60,7 +60,7 @@ def pay_part(
 
 def release(
     station: Station, queries: Sequence[Query], noise: CountNoise, note: str, once: bool = False
-) -> Exact[NDArray[np.int64]] | Released[NDArray[np.int64]]:
+) -> Exact[Integers] | Released[Integers]:
     """Charge the ledger, add this station's noise, and return all queries as one int64 vector: exact without noise.
 
     `once`: the budget is debited once in the job and pays for one answer, in whatever round; see `one_budget` and `one_question`.

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes import metrics
 from fedbayes.bayes.frames import with_columns
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.bayes.tallies import SCORE_BINS, Tallies, joint_table, scored_classes, tallies_of_joint, tally
 
+from ...typing import Array, Floats, Integers
 from ..arrival import check_claimed
 from ..codec import Message
 from ..errors import DataProblem, MessageError
@@ -54,7 +54,7 @@ class Classifier(Protocol):
     def features(self) -> Any:
         """The features' names (anything that iterates over them)."""
 
-    def predict_log_proba(self, frame: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, frame: Any) -> Floats:
         """Return log P(class | row), float64, shape (n, classes), of a DataFrame with the features."""
 
 
@@ -131,7 +131,7 @@ class Form:
         if self.numbers > MOST_TALLIES:
             raise kind("model has too many classes to be scored; merge some")
 
-    def queries(self, truth: NDArray[Any], logs: NDArray[np.float64]) -> list[Query]:
+    def queries(self, truth: Array, logs: Floats) -> list[Query]:
         """Return the queries with what one row changes in each, for logarithms as `metrics.bounded_logs` leaves them."""
         if self.joint:
             return [Query(joint_table(truth, logs, self.bins), nonnegative=True)]
@@ -147,7 +147,7 @@ class Form:
             ]
         )
 
-    def accuracy_noise(self, noise: CountNoise, stations: int, vector: NDArray[np.int64]) -> float:
+    def accuracy_noise(self, noise: CountNoise, stations: int, vector: Integers) -> float:
         """Return about how much the noise moves the accuracy: the standard deviation of all rows by the noise, over their number; at most 1."""
         if self.joint:
             queries, cells, rows = 1, vector.size, vector.sum()
@@ -157,7 +157,7 @@ class Form:
         deviation = noise.deviation(queries, 1.0, 1.0, cells, stations, True) * math.sqrt(cells)
         return deviation / max(float(rows), deviation) if deviation else 0.0
 
-    def tallies(self, vector: NDArray[np.int64]) -> Tallies:
+    def tallies(self, vector: Integers) -> Tallies:
         """Read the sum of the stations' vectors."""
         if self.joint:
             return tallies_of_joint(vector.reshape(2, self.bins), self.largest)
@@ -232,7 +232,7 @@ def _refuse_unknown(schema: Schema, label: Column, frame: Any, name: str) -> Non
     Schema((label,)).refuse_unknown({label.name: frame[name]})
 
 
-def _queries(truth: NDArray[Any], logs: NDArray[np.float64], form: Form) -> list[Query]:
+def _queries(truth: Array, logs: Floats, form: Form) -> list[Query]:
     """Return the four queries of an evaluation with what one row changes in each, for logarithms as `metrics.bounded_logs` leaves them."""
     tallies = tally(truth, logs, form.bins, form.largest)
     losses = metrics.row_losses(truth, logs, form.largest) * form.loss_units

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbayes.bayes.column_codes import identifier_codes
 
+from ...typing import Array, Booleans, Integers
 from .. import choosing
 from ..codec import Message
 from ..errors import ArgumentError
@@ -72,7 +72,7 @@ class Unit(Message):
             station.history.note_left_out(self.id_column, domain)
         return frame
 
-    def kept(self, station: Station, table: Mapping[str, Any], content: Mapping[str, NDArray[Any]]) -> Any:
+    def kept(self, station: Station, table: Mapping[str, Any], content: Mapping[str, Array]) -> Any:
         """Return which rows of a station's table are used.
 
         Parameters
@@ -103,7 +103,7 @@ ROW = Unit()
 """Every row for itself."""
 
 
-def sets_few_apart(identifiers: NDArray[np.int64], rows: int, fewest: int, fewest_used: int) -> bool:
+def sets_few_apart(identifiers: Integers, rows: int, fewest: int, fewest_used: int) -> bool:
     """Return whether rows without an identifier, identifiers of more rows than are used, or rows that are used, are some and fewer than a node demands.
 
     The answer over all rows, or over one row more of each identifier, less this one is about the first two; which rows of a crowded identifier are used
@@ -124,9 +124,7 @@ def sets_few_apart(identifiers: NDArray[np.int64], rows: int, fewest: int, fewes
     return 0 < without < fewest or 0 < crowded < fewest or used < fewest_used
 
 
-def bounded(
-    identifiers: NDArray[np.int64], content: Mapping[str, NDArray[Any]], rows: int, key: bytes
-) -> NDArray[np.bool_]:
+def bounded(identifiers: Integers, content: Mapping[str, Array], rows: int, key: bytes) -> Booleans:
     """Return which rows are used so that each identifier has at most `rows` of them.
 
     Parameters

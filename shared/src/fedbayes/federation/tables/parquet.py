@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...bayes.column_codes import MISSING, Coded, Distinct, without
 from ...bayes.missing import Reading, Rule, settle
 from ...bayes.written import EXACT, dates_as_text
+from ...typing import Array
 from ..errors import DataProblem
 from .large_csv import ROWS, settled_column
 
@@ -208,7 +208,7 @@ def _as_written(cells: Any) -> Any:
         return pyarrow.array(texts, pyarrow.string())
 
 
-def _filled(cells: Any, missing: float) -> NDArray[Any]:
+def _filled(cells: Any, missing: float) -> Array:
     """Return an array of numbers as numpy's, with a number of the same type where one is missing; pyarrow's own way imports pandas."""
     cells = _as_written(cells)
     values = np.frombuffer(cells.buffers()[1], dtype=cells.type.to_pandas_dtype())[cells.offset :][: len(cells)]
@@ -245,7 +245,7 @@ def _coded(path: Path, name: str) -> Any:
     return pandas.Categorical.from_codes(whole, categories=distinct.to_pylist())
 
 
-def _renamed(codes: NDArray[Any], dictionary: Any, distinct: Any) -> NDArray[Any]:
+def _renamed(codes: Array, dictionary: Any, distinct: Any) -> Array:
     """Return codes of a part as codes of the whole column; -1 = missing."""
     from pyarrow import compute
 
@@ -255,7 +255,7 @@ def _renamed(codes: NDArray[Any], dictionary: Any, distinct: Any) -> NDArray[Any
     return np.asarray(np.append(positions, -1)[codes])
 
 
-def _numbers(path: Path, field: Any) -> NDArray[Any] | None:
+def _numbers(path: Path, field: Any) -> Array | None:
     """Return a column of numbers as pandas has it, NaN = missing; None where it has to be looked at in another way."""
     from pyarrow import parquet, types
 

@@ -10,10 +10,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from ...dp.laws import Change
 from ...dp.shares import honest_parties
+from ...typing import Floats, Integers
 from ..errors import StationError
 
 NUMBERS = 64
@@ -69,7 +69,7 @@ def questions(holders: Sequence[Sequence[int]], cells: Sequence[int]) -> int:
     return len(holders) - len(beside)
 
 
-def check_possible(counts: npt.NDArray[np.int64], cells: npt.NDArray[np.float64], records: int) -> None:
+def check_possible(counts: Integers, cells: Floats, records: int) -> None:
     """Check that exact tables of counts are not negative and no more than the records in all.
 
     Parameters

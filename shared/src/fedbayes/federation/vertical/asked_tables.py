@@ -9,8 +9,8 @@ from itertools import chain
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ...typing import Floats
 from ..codec import Message
 
 T = TypeVar("T")
@@ -64,9 +64,9 @@ class AskedTables(Message):
             for start, stop in zip(starts, stops, strict=True)
         ]
 
-    def cells(self, states: Mapping[str, int]) -> npt.NDArray[np.float64]:
+    def cells(self, states: Mapping[str, int]) -> Floats:
         """Return the number of cells of every table, shape (tables,); a factor that is not in `states` has one. Exact below 2^53."""
         widths = np.array([states.get(name, 1) for name in self.names], dtype=np.float64)
         starts = np.cumsum(self.axes, dtype=np.int64) - self.axes
-        sizes: npt.NDArray[np.float64] = np.multiply.reduceat(widths[self.positions], starts)
+        sizes: Floats = np.multiply.reduceat(widths[self.positions], starts)
         return sizes

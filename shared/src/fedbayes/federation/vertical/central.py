@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from ...dp.shares import HONEST_FRACTION
+from ...typing import Counts
 from .. import arguments
 from ..contrasts import Contrasts
 from ..errors import ArgumentError
@@ -23,8 +23,6 @@ from .open_factors import OpenFactors
 from .planning import Columns
 from .roles import reveals_of
 from .states import ColumnStates, check_public
-
-Counts = npt.NDArray[np.int64]
 
 
 class SecureTables:

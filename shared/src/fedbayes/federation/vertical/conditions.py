@@ -6,16 +6,16 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...bayes import column_codes
 from ...bayes.encoding import SchemaError, canonical_text, is_number, meant_texts
 from ...bayes.schema import LARGEST_BOUND, Column
+from ...typing import Array, Booleans
 from ..errors import ArgumentError, DataProblem, ThresholdError
 from .factor_info import Condition
 
 
-def check_sides(holding: npt.NDArray[np.bool_], minimum: int) -> None:
+def check_sides(holding: Booleans, minimum: int) -> None:
     """Raise `ThresholdError` where `holding`, bool (rows,), is True or False for a few of a station's records and not for none.
 
     Such a question is about these few, whatever other stations add to it; its owner alone can see it.
@@ -27,7 +27,7 @@ def check_sides(holding: npt.NDArray[np.bool_], minimum: int) -> None:
         )
 
 
-def holds(values: Any, condition: Condition, private: bool = False) -> npt.NDArray[np.bool_]:
+def holds(values: Any, condition: Condition, private: bool = False) -> Booleans:
     """Return where a condition holds. A missing value satisfies `missing` only; so does text among numbers, where answers are `private`.
 
     A condition's true and false hold for 1 and 0 too, and its 1 and 0 for true and false; as text they are themselves alone.
@@ -55,7 +55,7 @@ def holds(values: Any, condition: Condition, private: bool = False) -> npt.NDArr
     return _compared(values, condition, absent)
 
 
-def _compared(values: Any, condition: Condition, absent: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _compared(values: Any, condition: Condition, absent: Booleans) -> Booleans:
     if values.dtype.kind in "iu":
         whole = np.asarray(values.fillna(0).to_numpy(dtype=getattr(values.dtype, "numpy_dtype", values.dtype)))
         return np.asarray(_whole_compared(whole, condition) & ~absent)
@@ -75,7 +75,7 @@ def _compared(values: Any, condition: Condition, absent: npt.NDArray[np.bool_]) 
     return np.asarray(holding & ~absent)
 
 
-def _whole_compared(whole: npt.NDArray[Any], condition: Condition) -> npt.NDArray[np.bool_]:
+def _whole_compared(whole: Array, condition: Condition) -> Booleans:
     """Compare whole numbers as such: float64 does not tell all of them apart from 2^53 on."""
     if condition.op == "between":
         low, high = condition.value

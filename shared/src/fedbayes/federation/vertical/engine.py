@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...dp.shares import HONEST_FRACTION
 from ...mpc import factors
@@ -15,6 +14,7 @@ from ...mpc import shared_products as products
 from ...mpc.alignment import matched_by, matcher_of
 from ...mpc.ring import lift
 from ...mpc.subset_shares import Table
+from ...typing import Integers
 from ..codec import Message
 from ..contrasts import Contrasts
 from ..errors import ArgumentError, StationError, ThresholdError
@@ -261,7 +261,7 @@ class Engine:
         honest_fraction: float = HONEST_FRACTION,
         last: bool = False,
         contrasts: Contrasts | None = None,
-    ) -> list[npt.NDArray[np.int64]]:
+    ) -> list[Integers]:
         """Ask for tables over one or two factors, or over those that corrections were dealt for. One round at everyone.
 
         Returns

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from ...mpc.prg import KEY_BYTES, expand
 from ...randomness import secret_bytes
+from ...typing import Indices
 from ..station import Station
 
 MOST_FOLDS = 100
@@ -19,7 +19,7 @@ def drawn_secret(station: Station) -> bytes:
     return bytes(station.kept("fold secret")["secret"].tobytes())
 
 
-def fold_of(secret: bytes, records: int, folds: int) -> npt.NDArray[np.intp]:
+def fold_of(secret: bytes, records: int, folds: int) -> Indices:
     """Return the fold of every record in the common order, (records,): sizes differ by one at most."""
     places = np.argsort(expand(secret, "folds", records), kind="stable")
     result = np.empty(records, dtype=np.intp)

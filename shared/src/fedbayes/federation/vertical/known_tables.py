@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from ...typing import Counts
 from ..errors import StationError
 from .planning import Columns
 
-Counts = npt.NDArray[np.int64]
 IMPOSSIBLE = (
     "counts that were answered do not add up with earlier ones: an organization deals or shares wrongly; the job stops"
 )

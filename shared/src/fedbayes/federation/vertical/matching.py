@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from ...mpc import alignment
+from ...typing import Integers
 from ..decorators import partial
 from ..errors import ArgumentError, MessageError
 from ..gate import Sealed
@@ -56,7 +57,7 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
     )
 
 
-def _check_distinct(pairs: Sequence[Sequence[int]], positions: Mapping[int, alignment.Positions]) -> None:
+def _check_distinct(pairs: Sequence[Sequence[int]], positions: Mapping[int, Integers]) -> None:
     """Raise `ArgumentError` where two stations that hold the same column have a record in common: it would count twice."""
     for first, second in pairs:
         if len(np.setdiff1d(np.intersect1d(positions[first], positions[second]), [alignment.LEFT_OUT])):
@@ -84,7 +85,7 @@ def _unsealed_lists(
     return lists, [pair for pair in combinations(columns, 2) if columns[pair[0]] & columns[pair[1]]]
 
 
-def _order(workspace: Workspace, party: int, positions: alignment.Positions) -> Opened:
+def _order(workspace: Workspace, party: int, positions: Integers) -> Opened:
     """Return a station's order for all stations; its places in a union for itself alone."""
     receivers = [party] if workspace.setup.union else workspace.setup.stations
     return workspace.parcel("order", party, ["order"], positions.astype("<i4").tobytes(), receivers)

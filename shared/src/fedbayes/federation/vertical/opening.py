@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...bayes.frames import with_columns
 from ...mpc import alignment, factors
+from ...typing import Array, Integers
 from ..choosing import check_weights
 from ..errors import ArgumentError, MessageError, PolicyError, ThresholdError
 from ..once import asked_once
@@ -33,7 +33,6 @@ COUNTED = "counted"
 """Kind of the factor that goes with `values`: 1 where a record counts in the product."""
 FOLDS = "~folds:"
 """A column "~folds:10" exists at the first station: the record's fold for cross-validation, 0 to 9, random for each job (`folds`)."""
-Matrix = npt.NDArray[Any]
 
 
 def fold_domain(folds: int) -> dict[str, Any]:
@@ -59,7 +58,7 @@ class OwnPart:
     """
 
     infos: list[FactorInfo]
-    values: list[Matrix]
+    values: list[Array]
     described: dict[str, ColumnStates]
     scales: dict[str, list[int]]
 
@@ -186,7 +185,7 @@ class Encoder:
         part.infos.append(FactorInfo(name, own, [self.own], values.shape[1], complete, bits, stage, [self.own]))
         part.values.append(values)
 
-    def _values(self, part: OwnPart, name: str, own: list[str], factors: int) -> Matrix:
+    def _values(self, part: OwnPart, name: str, own: list[str], factors: int) -> Array:
         """Return two columns: the product of own columns in fixed point, and where a record counts in it."""
         if not self.setup.covered:
             check_weights(self._station, own)
@@ -222,7 +221,7 @@ class Encoder:
         resolved = [self._resolved(column)[0] for column in own]
         return [states.cardinality - int(states.has_missing and states.name in full) for states in resolved]
 
-    def _indicators(self, own: list[str], cardinalities: Sequence[int], bits: int) -> Matrix:
+    def _indicators(self, own: list[str], cardinalities: Sequence[int], bits: int) -> Array:
         states = math.prod(cardinalities)
         if states * self.rows * (bits // 8) > MOST_OPENING_BYTES:
             raise ArgumentError("too many states to open at once; use fewer columns or coarser bins")
@@ -232,7 +231,7 @@ class Encoder:
             codes[code >= cardinality] = states
         return indicators(codes, max(states - 1, 1), DTYPES[bits])
 
-    def _condition(self, conditions: Sequence[Condition], own: list[str], bits: int) -> Matrix:
+    def _condition(self, conditions: Sequence[Condition], own: list[str], bits: int) -> Array:
         holding = np.ones(self.rows, dtype=np.bool_)
         own_tests = [(test.column, test.op, test.value) for test in conditions if test.column in own]
         if not self.setup.covered:
@@ -260,13 +259,13 @@ def _refuse_identifier(condition: Condition, values: Any) -> None:
         )
 
 
-def place_rows(values: Matrix, order: npt.NDArray[np.int64], size: int | None) -> Matrix:
+def place_rows(values: Array, order: Integers, size: int | None) -> Array:
     """Return rows in order: row k is ``order[k]``, or, with the `size` of a union, row k goes to place ``order[k]``."""
     placed = values[order] if size is None else alignment.scatter(values, order, size)
     return np.ascontiguousarray(placed)
 
 
-def open_part(workspace: Workspace, part: OwnPart, order: npt.NDArray[np.int64], size: int | None) -> list[Matrix]:
+def open_part(workspace: Workspace, part: OwnPart, order: Integers, size: int | None) -> list[Array]:
     """Return the openings of a station's part: its rows put in order, minus the masks.
 
     With `size` the rows are scattered over the places `order` of a union; else row k is the station's row ``order[k]``.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...mpc import alignment
+from ...typing import Array, Integers
 from ..codec import encode
 from ..decorators import partial
 from ..errors import MessageError, sampling_errors
@@ -24,7 +25,7 @@ from .opening import Encoder, OwnPart, open_part
 from .replication import HASHES, PAIR, Replica, workspace_of
 from .sides import data_side, helper_side
 from .states import public_states
-from .workspace import OPENED, Matrix, Workspace, factor
+from .workspace import OPENED, Workspace, factor
 
 
 @partial
@@ -135,8 +136,8 @@ def _extend_shares(workspace: Replica, request: ExtendRequest) -> ExtendReply:
 
 
 def _agreed(
-    workspace: Workspace, request: ExtendRequest, made: Sequence[Product], pieces: Sequence[Matrix]
-) -> list[Matrix]:
+    workspace: Workspace, request: ExtendRequest, made: Sequence[Product], pieces: Sequence[Array]
+) -> list[Array]:
     """Return parts of products under masks that cancel among its contributors if they were sent the same openings of its factors."""
     masked = []
     for product, piece in zip(made, pieces, strict=True):
@@ -146,7 +147,7 @@ def _agreed(
     return masked
 
 
-def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart, alignment.Positions, int | None]:
+def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart, Integers, int | None]:
     """Encode columns of this station; return them with the common order, and the size of a union."""
     setup = request.delivery.setup
     check_announced(workspace, request.wanted)
@@ -198,14 +199,14 @@ def _check_functions(request: TablesRequest) -> None:
         raise MessageError(str(problem)) from None
 
 
-def _functions(request: TablesRequest, shares: Matrix) -> Matrix:
+def _functions(request: TablesRequest, shares: Array) -> Array:
     """Return shares of the functions of the tables that are asked for: linear ones, so everyone takes them of its own share."""
     return shares if request.contrasts is None else request.contrasts.of(request.columns, shares)
 
 
 def _answer(
-    station: Station, workspace: Workspace, request: TablesRequest, shares: Matrix
-) -> Exact[Matrix] | Released[Matrix]:
+    station: Station, workspace: Workspace, request: TablesRequest, shares: Array
+) -> Exact[Array] | Released[Array]:
     """Return this station's share of the answers as it may be shared: paid for, with its share of the noise where it is to be noisy."""
     if request.noise is None:
         bound, united = _bound(workspace, request, shares), workspace.setup.union
@@ -218,7 +219,7 @@ def _answer(
     return station.released(_bound(workspace, request, noisy), receipt)
 
 
-def _bound(workspace: Workspace, request: TablesRequest, shares: Matrix) -> Matrix:
+def _bound(workspace: Workspace, request: TablesRequest, shares: Array) -> Array:
     """Return shares of answers that can be added only if everyone was sent the same openings and asked the same."""
     functions = json.dumps(encode(request.contrasts)) if request.contrasts else ""
     question = (
@@ -234,7 +235,7 @@ def _noise_parties(request: TablesRequest) -> int:
         return noise_parties(len(setup.stations), bool(setup.helper), request.honest_fraction)
 
 
-def _noise(shares: Matrix, request: TablesRequest, noise: Installment) -> Matrix:
+def _noise(shares: Array, request: TablesRequest, noise: Installment) -> Array:
     """Return this organization's share of the noise for what one record changes in the batch."""
     setup = request.delivery.setup
     if request.contrasts:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from ...mpc.replicated import ComputingSide
 from ...mpc.shared_products import DataSide
 from ...randomness import uniform_bits
+from ...typing import Words
 from ..arrays import check_array
 from ..codec import Message
 from ..errors import MessageError
@@ -23,7 +23,7 @@ from .sides import data_side
 from .workspace import Workspace
 
 RING_BITS = 32  # of a record's score; the other half of the word masks what carries
-Ring = npt.NDArray[np.uint64]
+Ring = Words
 
 
 class WeightedFactors(Message):

@@ -10,6 +10,7 @@ import numpy as np
 from ...mpc import alignment, replicated
 from ...mpc.prg import KEY_BYTES
 from ...mpc.subset_shares import Table
+from ...typing import Array
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
 from ..once import asked_once
@@ -19,7 +20,7 @@ from .factor_info import FactorInfo
 from .identifiers import check_equal_rows
 from .messages import Delivery, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
-from .workspace import DTYPES, OPENED, Matrix, Workspace, factor
+from .workspace import DTYPES, OPENED, Workspace, factor
 
 ABSENT = bytes(KEY_BYTES)
 PAIR = "alignment"
@@ -136,14 +137,14 @@ class Replica(Workspace):
         ]
         return self._share_parcel(stage, [info.name for info in part.infos], corrections, bits, keys)
 
-    def pack_products(self, stage: int, names: Sequence[str], parts: Sequence[Matrix], bits: int) -> Opened | None:
+    def pack_products(self, stage: int, names: Sequence[str], parts: Sequence[Array], bits: int) -> Opened | None:
         """Return this station's shares of products for its neighbour, and keep them."""
         if not names or self.position is None:
             return None
         return self._share_parcel(stage, list(names), parts, bits, {})
 
     def _share_parcel(
-        self, stage: int, names: list[str], matrices: Sequence[Matrix], bits: int, keys: dict[int, bytes]
+        self, stage: int, names: list[str], matrices: Sequence[Array], bits: int, keys: dict[int, bytes]
     ) -> Opened:
         asked_once(self.station, f"stage {stage}", self.station.round_name, OPENED)
         joined = np.concatenate(list(matrices), axis=1).astype(DTYPES[bits])
@@ -195,12 +196,12 @@ class Replica(Workspace):
         neighbors = {other: self.key(members[other]) for other in range(replicated.COMPUTING) if other != position}
         return replicated.ComputingSide(position, neighbors, {name: factor(infos[name]) for name in shares}, shares)
 
-    def _share(self, info: FactorInfo, infos: Mapping[str, FactorInfo], share: int, rows: int, bits: int) -> Matrix:
+    def _share(self, info: FactorInfo, infos: Mapping[str, FactorInfo], share: int, rows: int, bits: int) -> Array:
         return self.composed(
             f"share|{share}|{bits}", info, infos, lambda one: self._shared(one, infos, share, rows, bits)
         )
 
-    def _shared(self, info: FactorInfo, infos: Mapping[str, FactorInfo], share: int, rows: int, bits: int) -> Matrix:
+    def _shared(self, info: FactorInfo, infos: Mapping[str, FactorInfo], share: int, rows: int, bits: int) -> Array:
         if info.derived:
             sender = self.setup.computing[(share + 1) % replicated.COMPUTING]
             values = self.columns_of(sender, info, infos)
@@ -208,7 +209,7 @@ class Replica(Workspace):
             values = self._owner_share(info, share, infos, rows)
         return replicated.complete_share(share, values.astype(DTYPES[bits]), factor(info))
 
-    def _owner_share(self, info: FactorInfo, share: int, infos: Mapping[str, FactorInfo], rows: int) -> Matrix:
+    def _owner_share(self, info: FactorInfo, share: int, infos: Mapping[str, FactorInfo], rows: int) -> Array:
         owner = info.holders[0]
         if share == 0:
             values = self.columns_of(owner, info, infos)
@@ -223,7 +224,7 @@ class Replica(Workspace):
             return self._share_key(stage, share)
         return self.station.kept(f"share-{owner}-{stage}")[str(share)].tobytes()
 
-    def answers(self, delivery: Delivery, tables: Sequence[Table], bits: int) -> Matrix:
+    def answers(self, delivery: Delivery, tables: Sequence[Table], bits: int) -> Array:
         """Return this station's shares of tables before its noise; zeros at a station that does not compute."""
         states = {info.name: factor(info).states for info in delivery.factors}
         cells = sum(int(np.prod([states[name] for name in table])) for table in tables)

@@ -8,8 +8,9 @@ import numpy as np
 
 from ...mpc import shared_products as products
 from ...mpc import subset_shares
+from ...typing import Array
 from .messages import Delivery
-from .workspace import DTYPES, Matrix, Workspace, factor
+from .workspace import DTYPES, Workspace, factor
 
 
 def data_side(workspace: Workspace, delivery: Delivery, names: Iterable[str], bits: int) -> products.DataSide:
@@ -35,7 +36,7 @@ def helper_side(workspace: Workspace, delivery: Delivery, names: Iterable[str], 
     """Return the commodity server's side of the products over the named factors."""
     infos = {info.name: info for info in delivery.factors}
     chosen = [infos[name] for name in dict.fromkeys(names)]
-    masks: dict[str, Matrix] = {}
+    masks: dict[str, Array] = {}
     for info in chosen:
         parts = [workspace.mask(info, infos, holder, delivery.rows, bits) for holder in info.holders]
         masks[info.name] = sum(parts[1:], parts[0])
@@ -43,7 +44,7 @@ def helper_side(workspace: Workspace, delivery: Delivery, names: Iterable[str], 
     return products.HelperSide(keys, {info.name: factor(info) for info in chosen}, masks)
 
 
-def _corrections(workspace: Workspace, delivery: Delivery, bits: int) -> dict[subset_shares.Table, Matrix]:
+def _corrections(workspace: Workspace, delivery: Delivery, bits: int) -> dict[subset_shares.Table, Array]:
     """Return what this station was dealt; with few subsets that may be nothing."""
     mine = [
         entry
@@ -54,7 +55,7 @@ def _corrections(workspace: Workspace, delivery: Delivery, bits: int) -> dict[su
         return {}
     flat = workspace.station.kept("corrections")["flat"].astype(DTYPES[bits])
     states = {info.name: factor(info).states for info in delivery.factors}
-    corrections: dict[subset_shares.Table, Matrix] = {}
+    corrections: dict[subset_shares.Table, Array] = {}
     start = 0
     for correction in mine:
         width = int(np.prod([states[name] for name in correction.subset]))

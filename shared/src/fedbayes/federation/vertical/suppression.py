@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from ...typing import Booleans, Counts, Floats, Indices
 from ..errors import ThresholdError
 
-Counts = npt.NDArray[np.int64]
-Hidden = npt.NDArray[np.bool_]
+Hidden = Booleans
 FITTING_STEPS = 50
 """Rounds of proportional fitting; it is within a per cent of its limit after a few, and is compared with 1."""
 
@@ -130,7 +129,7 @@ def _hidden_of_table(counts: Counts, minimum: int) -> Hidden:
     return hidden
 
 
-def _groups(margin: Counts, minimum: int) -> list[npt.NDArray[np.intp]]:
+def _groups(margin: Counts, minimum: int) -> list[Indices]:
     """Return the states of an axis, those with few records and the next ones as one, from the fewest records to the most; ties go together."""
     order = np.argsort(margin, kind="stable")
     number = 0
@@ -163,7 +162,7 @@ def _left(table: Counts, minimum: int) -> list[list[int]]:
     return left
 
 
-def _evenest(block: Counts) -> npt.NDArray[np.float64]:
+def _evenest(block: Counts) -> Floats:
     """Return the table with the margins of `block` that is as even as can be, by proportional fitting; it depends on the margins alone."""
     even = np.full(block.shape, block.sum() / block.size)
     for _ in range(FITTING_STEPS):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...mpc import ring
+from ...typing import Array, Floats, Words
 from ..errors import DataProblem, ThresholdError
 
 FREE_BITS = 62
@@ -22,10 +22,9 @@ REMEDY = (
     "`recode` what stands for a missing value to a number in the dictionary, not under `missing` ({-9: 0} adds nothing to the product), "
     "or fill in empty cells, or leave these records out, in the file"
 )
-Values = npt.NDArray[np.float64]
 
 
-def product_of(columns: Sequence[Any], names: Sequence[str]) -> Values:
+def product_of(columns: Sequence[Any], names: Sequence[str]) -> Floats:
     """Return the product of one station's columns, (rows,).
 
     Raises
@@ -52,7 +51,7 @@ def product_of(columns: Sequence[Any], names: Sequence[str]) -> Values:
     return product
 
 
-def check_spread(product: Values, minimum: int) -> None:
+def check_spread(product: Floats, minimum: int) -> None:
     """Raise `ThresholdError` where all but a few records have one value, or a few have nearly all of the sum.
 
     Then a product would tell the other stations' values of these few: with nearly all zeros as it is, with another value after subtraction of
@@ -71,7 +70,7 @@ def check_spread(product: Values, minimum: int) -> None:
         )
 
 
-def counted(product: Values) -> npt.NDArray[np.uint64]:
+def counted(product: Floats) -> Words:
     """Return 1 where a record counts in the product, (rows, 1), for the guard of small counts.
 
     Of two different values without a zero among them it is the larger one that counts, else every value but zero.
@@ -82,12 +81,12 @@ def counted(product: Values) -> npt.NDArray[np.uint64]:
     return np.asarray(product != 0.0, dtype=np.uint64)[:, None]
 
 
-def is_code(product: Values) -> bool:
+def is_code(product: Floats) -> bool:
     """Whether a product's values are few and some records do not count in it, so that sums of it are counts of the records that do."""
     return len(np.unique(product)) <= FEW_VALUES and not bool(counted(product).all())
 
 
-def fixed_point(product: Values, factors: int) -> tuple[npt.NDArray[Any], int, int, bool]:
+def fixed_point(product: Floats, factors: int) -> tuple[Array, int, int, bool]:
     """Return values divided by a power of two, in fixed point that leaves room for `factors` of their kind.
 
     Every station takes 1/factors of the bits that a sum over its own rows leaves free; the common rows are not more.

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, takewhile
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from ...mpc import alignment, factors
 from ...mpc.prg import expand
 from ...randomness import secret_bytes
+from ...typing import Array
 from ..codec import encode
 from ..errors import MessageError, ThresholdError
 from ..gate import Sealed
@@ -29,7 +29,6 @@ OPENED = "columns of this job have been opened in another round before; start th
 """Masks follow from what they hide and its stage: who got two openings under one mask, of other bins or of a file that changed in between, could
 subtract them."""
 DTYPES: dict[int, npt.DTypeLike] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
-Matrix = npt.NDArray[Any]
 
 
 def factor(info: FactorInfo) -> factors.Factor:
@@ -92,7 +91,7 @@ class Workspace:
 
     # -- parcels ---------------------------------------------------------------------------------------------------------
 
-    def pack(self, stage: int, names: Sequence[str], matrices: Sequence[Matrix], bits: int) -> Opened | None:
+    def pack(self, stage: int, names: Sequence[str], matrices: Sequence[Array], bits: int) -> Opened | None:
         """Return openings as one sealed content for all other data stations, and keep a copy for this one."""
         if not names:
             return None
@@ -182,11 +181,11 @@ class Workspace:
 
     # -- orders ----------------------------------------------------------------------------------------------------------
 
-    def order_of(self, party: int) -> Matrix:
+    def order_of(self, party: int) -> Array:
         """Return where the common records stand in a party's submitted rows; of a union, the places of the own rows in it."""
         return np.asarray(self.station.kept(f"order-{party}")["places"], dtype=np.int64)
 
-    def submit_rows(self, texts: Sequence[str]) -> tuple[Matrix, bytes]:
+    def submit_rows(self, texts: Sequence[str]) -> tuple[Array, bytes]:
         """Return this station's secret order of its own rows, which it submits for matching, and the digests of their identifiers in it."""
         rows = alignment.shuffled(len(texts), self.derived("row order"))
         digested = alignment.digests(texts[row] for row in rows)
@@ -201,7 +200,7 @@ class Workspace:
             self.station.link(self.setup.stations, linked)
             self.station.history.note_linked(self.common_order(len(digests)), len(digests))
 
-    def common_order(self, total: int) -> Matrix:
+    def common_order(self, total: int) -> Array:
         """Return, of `total` own rows, that of each common record, int64 (records,); of a union, the place of each own row in it, (total,)."""
         rows, order = alignment.shuffled(total, self.derived("row order")), self.order_of(self.own)
         if not self.setup.union:
@@ -213,8 +212,8 @@ class Workspace:
     # -- matrices --------------------------------------------------------------------------------------------------------
 
     def composed(
-        self, kind: str, info: FactorInfo, infos: Mapping[str, FactorInfo], own: Callable[[FactorInfo], Matrix]
-    ) -> Matrix:
+        self, kind: str, info: FactorInfo, infos: Mapping[str, FactorInfo], own: Callable[[FactorInfo], Array]
+    ) -> Array:
         """Return a matrix of a factor, made once in a round.
 
         Parameters
@@ -239,16 +238,16 @@ class Workspace:
         return self._matrices[kind, info.name]
 
     @cached_property
-    def _matrices(self) -> dict[tuple[str, str], Matrix]:
+    def _matrices(self) -> dict[tuple[str, str], Array]:
         return {}
 
-    def opening(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Matrix:
+    def opening(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Array:
         """Return the complete opening (rows, states) of a factor in the common order, in a ring of `bits` bits."""
         return self.composed(f"opening|{bits}", info, infos, lambda one: self._opened(one, infos, bits))
 
-    def _opened(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Matrix:
+    def _opened(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Array:
         """Return what all contributors opened of a factor together."""
-        total: Matrix | None = None
+        total: Array | None = None
         for sender in info.contributors:
             piece = self.columns_of(sender, info, infos)
             if info.stage == 0:
@@ -258,7 +257,7 @@ class Workspace:
             raise MessageError("a factor of the request was opened by no one")
         return factors.complete_opening(total.astype(DTYPES[bits]), factor(info))
 
-    def columns_of(self, sender: int, info: FactorInfo, infos: Mapping[str, FactorInfo]) -> Matrix:
+    def columns_of(self, sender: int, info: FactorInfo, infos: Mapping[str, FactorInfo]) -> Array:
         """Return what a station opened of a factor, (rows, width)."""
         content, names, starts = self._content(sender, info.stage)
         if info.name not in starts:
@@ -266,7 +265,7 @@ class Workspace:
             starts.update(zip(listed, accumulate((infos[name].width for name in listed), initial=0), strict=False))
         return content[:, starts[info.name] : starts[info.name] + info.width]
 
-    def _content(self, sender: int, stage: int) -> tuple[Matrix, list[str], dict[str, int]]:
+    def _content(self, sender: int, stage: int) -> tuple[Array, list[str], dict[str, int]]:
         """Return what a station opened in a stage, (rows, widths of all its factors), their names, and where each begins once that was asked for."""
         name = f"parcel-{sender}-{stage}"
         if name not in self._contents:
@@ -275,20 +274,20 @@ class Workspace:
         return self._contents[name]
 
     @cached_property
-    def _contents(self) -> dict[str, tuple[Matrix, list[str], dict[str, int]]]:
+    def _contents(self) -> dict[str, tuple[Array, list[str], dict[str, int]]]:
         return {}
 
-    def mask(self, info: FactorInfo, infos: Mapping[str, FactorInfo], holder: int, rows: int, bits: int) -> Matrix:
+    def mask(self, info: FactorInfo, infos: Mapping[str, FactorInfo], holder: int, rows: int, bits: int) -> Array:
         """Return a holder's part of a factor's mask in the common order; the holder itself and the helper can. Zero where it holds nothing of it."""
 
-        def own(one: FactorInfo) -> Matrix:
+        def own(one: FactorInfo) -> Array:
             if holder not in one.holders:
                 return np.zeros((rows, one.width if one.made_of else one.states), dtype=DTYPES[bits])
             return self._mask_part(one, holder, rows, bits)
 
         return self.composed(f"mask|{holder}|{bits}", info, infos, own)
 
-    def _mask_part(self, info: FactorInfo, holder: int, rows: int, bits: int) -> Matrix:
+    def _mask_part(self, info: FactorInfo, holder: int, rows: int, bits: int) -> Array:
         key = self.key(holder if self.is_helper else self.setup.helper)
         ring = DTYPES[info.bits]
         if info.stage == 0:

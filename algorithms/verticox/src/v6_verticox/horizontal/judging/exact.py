@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 from fedbayes.federation.errors import ConvergenceError, ThresholdError
-from fedbayes.federation.horizontal import ROW, CountNoise, SumReply, preflight, signed
+from fedbayes.federation.horizontal import SumReply, signed
+from fedbayes.typing import Counts, Floats
 
 from ...cox.narrow import few
 from .. import isolated
 from ..grid import Tally, fewest
 from ..messages import Question
 from ..partials import BITS
-from ..tallies import summing_stations
+from ..tallies import stations_of_exact
 from .layout import CLOSE_TIMES, apart, bins_of, check_levels, check_survival, default_ends, united_cells
 from .messages import PLACES, Judged, MeasuresRequest, PredictorsRequest
 from .scores import Table, agreement, measures, observed_until, pairs_together, share_of
 
-Vector = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 SUMMING = ("partial_predictors", "partial_measures")
 REASON = "computed from exact counts and sums over the stations, without noise"
 REVEALS = {
@@ -66,9 +63,7 @@ def judge(
         If an answer would be about few records.
     """
     question = judged.question
-    derived = tuple(question.design.terms.derived_from) if question.design is not None else ()
-    opening = replace(preflight(question.columns, SUMMING, CountNoise(), False, ROW), derived_from=derived)
-    stations = summing_stations(federation, organizations, opening)
+    stations = stations_of_exact(federation, organizations, question, SUMMING)
     width = sum(Tally.widths(question))
     summed = federation.secure_sum("partial_predictors", PredictorsRequest(judged), stations, SumReply, field="vector")
     vector = signed(summed, width + judged.strata * PLACES)
@@ -90,7 +85,7 @@ def judge(
     )
 
 
-def measured(request: MeasuresRequest, tally: Tally, values: Vector, groups: int, minimum_count: int) -> dict[str, Any]:
+def measured(request: MeasuresRequest, tally: Tally, values: Floats, groups: int, minimum_count: int) -> dict[str, Any]:
     """Return the metrics of the sums over the stations, (sum of `request.sizes`,)."""
     judged, moments = request.judged, len(request.ends)
     counts, survival, squares, within, same = np.split(values, np.cumsum(request.sizes)[:-1])

@@ -16,14 +16,14 @@ import numpy as np
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 from fedbayes.federation.errors import ConvergenceError, ThresholdError
-from fedbayes.federation.horizontal import ROW, CountNoise, SumReply, preflight, signed
+from fedbayes.federation.horizontal import SumReply, signed
 
 from ...cox.survival import curve_json
-from ..grid import NEGLIGIBLE, Masses, Tally, fewest
+from ..grid import NEGLIGIBLE, Masses, fewest
 from ..likelihood import RiskSums
-from ..messages import Question, TallyRequest
+from ..messages import Question
 from ..partials import BITS
-from ..tallies import check_cases, summing_stations, unite
+from ..tallies import check_cases, stations_of_exact, tally_of, unite
 from .exact import check_columns
 from .messages import HazardRequest
 
@@ -58,12 +58,8 @@ def hazard_of(
         If an answer would be about few records, or of records of which few have most of the risk.
     """
     question = asked.question
-    derived = tuple(question.design.terms.derived_from) if question.design is not None else ()
-    opening = replace(preflight(question.columns, SUMMING, CountNoise(), False, ROW), derived_from=derived)
-    stations = summing_stations(federation, organizations, opening)
-    width, least = sum(Tally.widths(question)), federation.minimum_count
-    summed = federation.secure_sum("partial_tally", TallyRequest(question), stations, SumReply, field="vector")
-    counted = Tally.read(signed(summed, width), question)
+    stations, least = stations_of_exact(federation, organizations, question, SUMMING), federation.minimum_count
+    counted = tally_of(federation, stations, question)
     check_columns(question, counted, least)
     check_cases(question, counted, least)
     counts = counted.masses(question)

@@ -15,18 +15,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation.errors import ThresholdError
+from fedbayes.typing import Counts, Floats
 
 from ...cox.narrow import vanishes
 from .messages import FINE, MOST_BINS, PLACES, REACH
 
-Vector = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 FAR_APART = 2.0  # as in a vertical evaluation (`stations.guards`)
 DECILES = np.linspace(0.1, 0.9, 9)  # of the events: about the times at which the model tells its baseline
-MIDDLES: Vector = (np.arange(PLACES) + 0.5) / FINE - REACH
+MIDDLES: Floats = (np.arange(PLACES) + 0.5) / FINE - REACH
 """Linear predictor of each place, (`PLACES`,)."""
 DOMINATED = (
     "model: its coefficients make one record, or few, weigh more in the answer than the nodes allow; "
@@ -71,7 +69,7 @@ def check_levels(places: Counts, limit: int) -> None:
         raise ThresholdError(DOMINATED)
 
 
-def check_survival(places: Counts, hazards: Vector, limit: int) -> None:
+def check_survival(places: Counts, hazards: Floats, limit: int) -> None:
     """Refuse a baseline under which few records of a stratum alone are predicted to survive: scores would tell their predictors to all their digits.
 
     Parameters

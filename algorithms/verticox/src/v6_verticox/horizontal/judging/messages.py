@@ -12,6 +12,7 @@ from fedbayes.bayes.by_rows import product
 from fedbayes.federation import Message
 from fedbayes.federation.arrays import check_array
 from fedbayes.federation.horizontal import ROW, CountNoise, Unit
+from fedbayes.typing import Array
 
 from ...cox.baseline import Step, steps_of
 from ..messages import Question
@@ -50,7 +51,7 @@ class Applied(Message):
             raise ValueError("coefficients or offset are no numbers, or far too large")
 
     @property
-    def coefficients(self) -> np.ndarray[Any, Any]:
+    def coefficients(self) -> Array:
         """Those of the model, float64 (columns,), of design columns in the units of the data."""
         try:
             named = {str(entry["feature"]): float(entry["coefficient"]) for entry in self.model["coefficients"]}
@@ -68,7 +69,7 @@ class Applied(Message):
         except (KeyError, TypeError):
             raise ValueError("the model of the request has no offset") from None
 
-    def predictors(self, columns: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def predictors(self, columns: Array) -> Array:
         """Return the linear predictors of design columns in units of half of their bounds' width, against a record at the mean."""
         middle, half = np.array(self.question.spans).T
         return np.asarray(product(columns, self.coefficients * half) + (self.coefficients @ middle - self.offset))
@@ -100,7 +101,7 @@ class Judged(Applied):
             raise ValueError("the model of the request has another number of baselines than there are strata")
         return steps
 
-    def hazards(self, moments: Sequence[float]) -> np.ndarray[Any, Any]:
+    def hazards(self, moments: Sequence[float]) -> Array:
         """Return the model's cumulative hazard of a record at the mean, (strata, moments)."""
         reached = [np.searchsorted(times, moments, side="right") for _, times, _ in self.steps]
         return np.array([np.append(0.0, step[2])[index] for step, index in zip(self.steps, reached, strict=True)])
@@ -145,12 +146,12 @@ class MeasuresRequest(Message):
     """
 
     judged: Judged
-    bins: np.ndarray[Any, Any]
-    cells: np.ndarray[Any, Any]
-    ends: np.ndarray[Any, Any]
-    weights: np.ndarray[Any, Any]
-    later: np.ndarray[Any, Any]
-    spread: np.ndarray[Any, Any]
+    bins: Array
+    cells: Array
+    ends: Array
+    weights: Array
+    later: Array
+    spread: Array
     records: int
 
     def __post_init__(self) -> None:
@@ -184,7 +185,7 @@ class MeasuresRequest(Message):
         return [bins * cells * status, bins * moments, moments, 2 * (2 * moments + 1), 2 * (moments + 1)]
 
 
-def _check_places(name: str, array: np.ndarray[Any, Any], shape: tuple[int, ...], step: int) -> None:
+def _check_places(name: str, array: Array, shape: tuple[int, ...], step: int) -> None:
     """Raise `ValueError` unless these are whole numbers from 0 on that rise by at least `step` from one to the next."""
     check_array(name, array, shape, np.int64, 0)
     if np.any(np.diff(array.ravel()) < step):
@@ -206,7 +207,7 @@ class TableRequest(Message):
     """
 
     judged: Judged
-    edges: np.ndarray[Any, Any]
+    edges: Array
     noise: CountNoise
     unit: Unit = field(default=ROW)
 

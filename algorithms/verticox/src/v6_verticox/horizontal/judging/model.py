@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import schema_errors
@@ -17,7 +14,6 @@ from ..declared import MOST_TIMES, checked_times
 from ..messages import MOST_COLUMNS, Question
 from .messages import Applied
 
-Vector = npt.NDArray[np.float64]
 Asked = TypeVar("Asked", bound=Applied)
 AS_IT_IS = "give the `model` of a result of verticox.fit as it is"
 MOST_STRATA = 100

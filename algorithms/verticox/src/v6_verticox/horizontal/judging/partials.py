@@ -6,11 +6,11 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.horizontal import Query, SumReply, answer, release
+from fedbayes.typing import Booleans, Floats, Indices, Integers
 
 from ...cox.agreement import Counted, agreeing, levels_of
 from ..grid import Tally
@@ -19,8 +19,6 @@ from ..private.records import counting
 from ..rows import Rows, block
 from .messages import FINE, PLACES, REACH, HazardRequest, Judged, MeasuresRequest, PredictorsRequest, TableRequest
 
-Vector = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
 NOTE = "an evaluation of a Cox model"
 
 
@@ -95,19 +93,19 @@ def _bind(station: Station, judged: Judged) -> None:
     once(station, "judged", "this evaluation", question=judged.question, **judged_by)
 
 
-def _where(judged: Judged, rows: Rows) -> tuple[Places, Places]:
+def _where(judged: Judged, rows: Rows) -> tuple[Indices, Indices]:
     """Return every record's stratum and place in the grid."""
     starts = judged.question.slots.starts
     stratum = np.searchsorted(starts, rows.cell, side="right") - 1
     return stratum.astype(np.intp), (rows.cell - starts[stratum]).astype(np.intp)
 
 
-def places(predictors: Vector) -> Places:
+def places(predictors: Floats) -> Indices:
     """Return the place of every linear predictor; the first and the last one have what is beyond `REACH`, too."""
     return np.clip(np.floor((predictors + REACH) * FINE), 0, PLACES - 1).astype(np.intp)
 
 
-def measured(rows: Rows, request: MeasuresRequest) -> Vector:
+def measured(rows: Rows, request: MeasuresRequest) -> Floats:
     """Return a station's part: the table, survival by bin and moment, squared errors by moment, its pairs in one bin and in one united time.
 
     Numbers of pairs are in units of the square of all records' number.
@@ -141,7 +139,7 @@ def measured(rows: Rows, request: MeasuresRequest) -> Vector:
     return np.concatenate([table.ravel(), sums.ravel(), squares, pairs])
 
 
-def _pairs_in(request: MeasuresRequest, risk: Vector, cells: Any, event: npt.NDArray[np.bool_]) -> Vector:
+def _pairs_in(request: MeasuresRequest, risk: Floats, cells: Any, event: Booleans) -> Floats:
     """Return of the records of one bin the pairs that agree and all, (1 + 2 * moments, 2): of all times, with an event by each moment, and across it."""
     level, levels = levels_of(risk)
     counted_ = Counted.of(level, cells, event, levels, len(request.spread))
@@ -156,7 +154,7 @@ def _pairs_in(request: MeasuresRequest, risk: Vector, cells: Any, event: npt.NDA
     return np.stack(sums)
 
 
-def counted(station: Station, request: TableRequest) -> npt.NDArray[np.int64]:
+def counted(station: Station, request: TableRequest) -> Integers:
     """Return the table of the records that count; nothing is refused because of a value.
 
     Raises
@@ -169,7 +167,7 @@ def counted(station: Station, request: TableRequest) -> npt.NDArray[np.int64]:
     return table_of(request, *counting(station, request.unit, question, known_domain))
 
 
-def table_of(request: TableRequest, time: Vector, event: Any, encoded: dict[str, Any]) -> npt.NDArray[np.int64]:
+def table_of(request: TableRequest, time: Floats, event: Any, encoded: dict[str, Any]) -> Integers:
     """Return the table of encoded records without gaps: each adds one to one cell."""
     judged, question = request.judged, request.judged.question
     columns = (

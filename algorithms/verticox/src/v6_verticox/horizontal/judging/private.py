@@ -7,20 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import CountNoise, SumReply, Unit, preflight, signed
 from fedbayes.randomness import standard_normal
+from fedbayes.typing import Floats
 
 from ..messages import Question
 from ..tallies import summing_stations
 from .messages import REACH, Judged, TableRequest
 from .scores import SMALLEST, Table, agreement, measures, observed_until
 
-Vector = npt.NDArray[np.float64]
 NOISY_BINS = 10
 """Of the linear predictor, a tenth of a normal law each: with more, a cell has more noise; with fewer, more pairs are tied."""
 NOISY_TIMES, FEWEST_TIMES = 20, 8
@@ -39,7 +38,7 @@ LOUD, LOUD_EVENTS = 0.05, 0.2
 """Deviation of the concordance by the noise, and of the number of events in parts of it, above which a warning says so: models differ by less."""
 
 
-def spread_of(model: dict[str, Any], coefficients: Vector) -> float:
+def spread_of(model: dict[str, Any], coefficients: Floats) -> float:
     """Return the standard deviation of the linear predictor as the model's own covariance and events tell it: root of b' I b / events.
 
     Raises
@@ -112,7 +111,7 @@ def judge_privately(
     )
 
 
-def _risks(edges: Vector) -> Vector:
+def _risks(edges: Floats) -> Floats:
     """Return relative risks of each bin, (bins, points), at quantiles of the normal law of which the edges are."""
     points = (np.arange(NOISY_BINS * WITHIN) + 0.5) / (NOISY_BINS * WITHIN)
     scale = edges[-1] / ndtri((NOISY_BINS - 1) / NOISY_BINS)
@@ -120,7 +119,7 @@ def _risks(edges: Vector) -> Vector:
 
 
 def _measured(
-    counts: Vector, risks: Vector, hazard: Vector, times: Sequence[float], ends: Sequence[int], groups: int
+    counts: Floats, risks: Floats, hazard: Floats, times: Sequence[float], ends: Sequence[int], groups: int
 ) -> dict[str, Any]:
     """Return the metrics of a table, (strata, bins, times + 1, 2): pairs from its numbers as they are, curves from those above zero."""
     strata, bins = counts.shape[:2]
@@ -147,7 +146,7 @@ def _measured(
 
 
 def _spread(
-    counts: Vector, deviation: float, measure: Callable[[Vector], dict[str, Any]], names: Sequence[str]
+    counts: Floats, deviation: float, measure: Callable[[Floats], dict[str, Any]], names: Sequence[str]
 ) -> dict[str, float | None]:
     """Return the standard deviation of each measure by the noise: slopes in every cell times the noise in a cell; of large tables that of as much noise again.
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from fedbayes.typing import Floats, Indices, Integers
 
 from ...cox.agreement import Counted
 from ...cox.survival import PREDICTED_DIGITS, revealable_moments
 
-Vector = npt.NDArray[np.float64]
 SMALLEST = 1e-12  # of a probability that is divided by, as in `cox.survival`
 
 
@@ -36,8 +36,8 @@ class Table:
         Times at which survival is judged, as places among them.
     """
 
-    counts: Vector
-    strata: npt.NDArray[np.intp]
+    counts: Floats
+    strata: Indices
     ends: Sequence[int]
 
     def parts(self) -> list[Counted]:
@@ -47,7 +47,7 @@ class Table:
             Counted(part[:, :-1, 1], np.concatenate([part[:, :-1, 0], part[:, -1:].sum(axis=2)], 1)) for part in chosen
         ]
 
-    def pairs(self, weights: Vector, later: bool) -> Vector:
+    def pairs(self, weights: Floats, later: bool) -> Floats:
         """Return pairs of all times, with an event by each time of `ends`, and across it: those that agree, are in one bin, all; (1 + 2 * ends, 3).
 
         Parameters
@@ -65,12 +65,12 @@ class Table:
         return total
 
 
-def share_of(known: Vector) -> Vector:
+def share_of(known: Floats) -> Floats:
     """Return which part of known pairs agrees, one half where none is known; `known` (..., 2): those that agree, all."""
     return np.where(known[..., 1] > 0.0, known[..., 0] / np.where(known[..., 1] > 0.0, known[..., 1], 1.0), 0.5)
 
 
-def agreement(pairs: Vector, within: Vector, same: Vector, together: Vector) -> Vector:
+def agreement(pairs: Floats, within: Floats, same: Floats, together: Floats) -> Floats:
     """Return the shares of pairs that agree, as `Table.pairs` has them, (1 + 2 * ends,); NaN without a pair.
 
     Parameters
@@ -90,7 +90,7 @@ def agreement(pairs: Vector, within: Vector, same: Vector, together: Vector) -> 
         return np.asarray(np.clip(np.where(total > 0.0, agree / total, np.nan), 0.0, 1.0))
 
 
-def pairs_together(events: Vector, others: Vector, cells: npt.NDArray[np.int64], ends: Sequence[int]) -> Vector:
+def pairs_together(events: Floats, others: Floats, cells: Integers, ends: Sequence[int]) -> Floats:
     """Return the number of pairs within one united time that can be compared, of all and with an event by each united time of `ends`, (1 + ends,).
 
     Parameters
@@ -114,7 +114,7 @@ def pairs_together(events: Vector, others: Vector, cells: npt.NDArray[np.int64],
     return np.array([by_cell.sum(), *(by_cell[: end + 1].sum() for end in ends)])
 
 
-def observed_until(events: Vector, others: Vector) -> tuple[Vector, Vector]:
+def observed_until(events: Floats, others: Floats) -> tuple[Floats, Floats]:
     """Return the inverse probabilities of being observed just before and beyond each time, (times,) each; `others` (times + 1,).
 
     At one time events come before censoring: who has the event then can no longer be censored.
@@ -126,14 +126,14 @@ def observed_until(events: Vector, others: Vector) -> tuple[Vector, Vector]:
     return np.concatenate([[1.0], 1.0 / left])[:-1], np.asarray(1.0 / left)
 
 
-def kaplan_meier(counts: Vector) -> Vector:
+def kaplan_meier(counts: Floats) -> Floats:
     """Return survival after each time of records by time and status, (times,)."""
     whole = counts.sum(axis=1)
     at_risk = np.cumsum(whole[::-1])[::-1]
     return np.asarray(np.cumprod(1.0 - counts[:-1, 1] / np.maximum(at_risk[:-1], SMALLEST)))
 
 
-def grouped(table: Table, survival: Vector, groups: int, least: int) -> list[npt.NDArray[np.intp]]:
+def grouped(table: Table, survival: Floats, groups: int, least: int) -> list[Indices]:
     """Return the bins of at most so many groups of predicted survival, as equal in size as bins allow, at the middle moment.
 
     Of the records of a group none or enough have an event by then, and none or enough are observed beyond it: the largest number of groups for which that
@@ -163,7 +163,7 @@ def grouped(table: Table, survival: Vector, groups: int, least: int) -> list[npt
     return []
 
 
-def reliable_times(table: Table, parts: Sequence[npt.NDArray[np.intp]], least: int) -> list[int]:
+def reliable_times(table: Table, parts: Sequence[Indices], least: int) -> list[int]:
     """Return the moments at which these groups of bins tell of no few records (`revealable_moments`)."""
     if not parts:
         return []
@@ -173,9 +173,7 @@ def reliable_times(table: Table, parts: Sequence[npt.NDArray[np.intp]], least: i
     return revealable_moments(events, beyond, len(table.ends) // 2, least)
 
 
-def calibration(
-    table: Table, survival: Vector, parts: Sequence[npt.NDArray[np.intp]], moment: int
-) -> list[dict[str, float]]:
+def calibration(table: Table, survival: Floats, parts: Sequence[Indices], moment: int) -> list[dict[str, float]]:
     """Return predicted and observed (Kaplan-Meier) survival of groups of bins at a moment."""
     groups_shown = []
     for bins in parts:
@@ -193,9 +191,9 @@ def calibration(
 def measures(
     table: Table,
     times: Sequence[float],
-    shares: Vector,
-    brier: Vector,
-    survival: Vector,
+    shares: Floats,
+    brier: Floats,
+    survival: Floats,
     groups: int,
     least: int,
 ) -> dict[str, Any]:

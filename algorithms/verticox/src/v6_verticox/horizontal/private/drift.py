@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from .layout import Vector
+from fedbayes.typing import Floats, Indices, Integers
+
 from .messages import SlopeRequest
 from .outline import Outline
 from .records import HIGHEST
@@ -28,7 +28,7 @@ RELATIVE, ABSOLUTE = 0.6, 0.1
 """Error of the predicted mean, in whitened columns: a part of its length, and what columns that are not normal add. Found by trial (README)."""
 
 
-def predicted(outline: Outline, truth: Vector, weights: Vector, spread: Vector, centre: Vector) -> Vector:
+def predicted(outline: Outline, truth: Floats, weights: Floats, spread: Floats, centre: Floats) -> Floats:
     """Return the weighted mean of the records at risk less the centre, (columns, cells), of columns with a normal law.
 
     Parameters
@@ -62,8 +62,8 @@ def predicted(outline: Outline, truth: Vector, weights: Vector, spread: Vector, 
 
 
 def drifted(
-    events: Vector, request: SlopeRequest, sums: Vector, noise: float, expected: Vector
-) -> tuple[Vector, Vector, npt.NDArray[np.intp]]:
+    events: Floats, request: SlopeRequest, sums: Floats, noise: float, expected: Floats
+) -> tuple[Floats, Floats, Indices]:
     """Return events and the whitened mean of the records at risk, (columns, periods), by period, and the period of each group of cells.
 
     The mean is that of noisy `sums`, (columns, periods), drawn towards what is `expected`, (columns, cells), as far as it is noise.
@@ -77,7 +77,7 @@ def drifted(
     return counts, np.asarray(mean), np.searchsorted(request.periods, request.groups)
 
 
-def along(drift: Vector, periods: npt.NDArray[np.int64]) -> Vector:
+def along(drift: Floats, periods: Integers) -> Floats:
     """Return by cell what is told by period, (columns, cells): straight lines between the middles of the periods."""
     middles = (np.append(0, periods[:-1] + 1) + periods) / 2.0
     return np.stack([np.interp(np.arange(periods[-1] + 1), middles, row) for row in drift])

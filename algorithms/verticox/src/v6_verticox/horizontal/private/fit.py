@@ -9,6 +9,7 @@ import numpy as np
 
 from fedbayes.federation import Federation
 from fedbayes.federation.horizontal import preflight
+from fedbayes.typing import Floats
 
 from ...cox.inference import in_order
 from ..messages import Question
@@ -16,7 +17,6 @@ from ..tallies import summing_stations
 from . import result
 from .declared import Private
 from .fitting import PrivateFit
-from .layout import Vector
 from .messages import STEPS, Asked
 
 LARGEST_PENALTY = 1e12
@@ -43,7 +43,7 @@ def private_by_rows(
     return answer(federation, fit, question, penalty, "horizontal", result.privacy(asked))
 
 
-def ridge_of(asked: Asked, penalty: float) -> Vector:
+def ridge_of(asked: Asked, penalty: float) -> Floats:
     """Return a penalty of coefficients in the units of the data as one of design columns from -1 to 1, (columns,)."""
     _, units = result.spans(asked)
     return np.asarray(np.minimum(penalty / units**2, LARGEST_PENALTY))

@@ -20,11 +20,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fedbayes.federation.horizontal import SecureSums, SumReply, signed
+from fedbayes.typing import Floats
 
 from ..declared import MOST_TIMES
 from ..messages import Question
 from .drift import along, drifted, predicted
-from .layout import DRIFT, INFORMATION, MISSED, SLOPE, Layout, Vector, Whole, outline_layout, slope_layout, step_layout
+from .layout import DRIFT, INFORMATION, MISSED, SLOPE, Layout, Whole, outline_layout, slope_layout, step_layout
 from .matrix import Information, from_upper, whitened
 from .messages import MOST_PERIODS, STEPS, Asked, OutlineRequest, SlopeRequest
 from .outline import Outline, read_outline
@@ -61,9 +62,9 @@ EFFECT = 0.5
 class NoisySlope:
     """A noisy slope at coefficients, the covariance of its noise, in design columns, how far the step led that went there, and the scale of its information."""
 
-    coefficients: Vector
-    slope: Vector
-    noise: Vector
+    coefficients: Floats
+    slope: Floats
+    noise: Floats
     length: float
     scale: float
 
@@ -75,9 +76,9 @@ class NewtonEnd:
     `short` is how far from the maximum that may be, in deviations of the linear predictor.
     """
 
-    coefficients: Vector
-    sampling: Vector
-    noise: Vector
+    coefficients: Floats
+    sampling: Floats
+    noise: Floats
     short: float
 
 
@@ -97,10 +98,10 @@ class Solution:
         Of each step.
     """
 
-    coefficients: Vector
-    covariance: Vector
-    noise: Vector
-    cumulative_hazard: Vector
+    coefficients: Floats
+    covariance: Floats
+    noise: Floats
+    cumulative_hazard: Floats
     clips: list[float]
 
     @property
@@ -124,7 +125,7 @@ class PrivateFit:
     most_groups: ClassVar[int] = MOST_TIMES
     remembered: ClassVar[float] = 1.0
 
-    def __init__(self, federation: SecureSums, stations: Sequence[int], asked: Asked, penalty: Vector) -> None:
+    def __init__(self, federation: SecureSums, stations: Sequence[int], asked: Asked, penalty: Floats) -> None:
         self.federation, self.stations, self.asked = federation, stations, asked
         self.penalty = np.diag(penalty)
         self.columns = len(asked.question.labels)
@@ -164,7 +165,7 @@ class PrivateFit:
     def _layout(self, request: SlopeRequest) -> Layout:
         return slope_layout(request)
 
-    def _rewhitened(self, whitening: Vector, shape: Vector) -> Vector:
+    def _rewhitened(self, whitening: Floats, shape: Floats) -> Floats:
         return whitened(whitening, shape)
 
     def _summed(self, function: str, request: Any, layout: Layout, last: bool) -> Whole:
@@ -223,7 +224,7 @@ class PrivateFit:
         after = seen.moved(point.coefficients + move, spread, outline.mean)
         return noisy_slope, replace(after, whitening=self._rewhitened(point.whitening, shape))
 
-    def _expected_drift(self, outline: Outline, point: Point, slope: Vector) -> Vector:
+    def _expected_drift(self, outline: Outline, point: Point, slope: Floats) -> Floats:
         """Return how those at risk drift if the columns are normal and the coefficients where the slope leads, (columns, cells)."""
         back = np.linalg.inv(point.whitening)
         spread = back @ back.T
@@ -232,7 +233,7 @@ class PrivateFit:
         lead = lead * min(1.0, LONGEST_LEAD / length)
         return predicted(outline, lead, point.coefficients, spread, point.centre)
 
-    def _move(self, outline: Outline, point: Point, shape: Vector, slope: Vector) -> Vector:
+    def _move(self, outline: Outline, point: Point, shape: Floats, slope: Floats) -> Floats:
         """Return Newton's step, no longer than `LONGEST_STEP` and cautious where the matrix is noise."""
         white = point.whitening
         doubt = CAUTION * self.information.doubt
@@ -243,7 +244,7 @@ class PrivateFit:
 
     def _solution(self, outline: Outline, point: Point, told: list[NoisySlope]) -> Solution:
         """Return what the last slopes say together."""
-        back: Vector = np.asarray(np.linalg.inv(point.whitening), dtype=np.float64)
+        back: Floats = np.asarray(np.linalg.inv(point.whitening), dtype=np.float64)
         spread = back @ back.T
         ends = [self._newton(outline, spread, one) for one in told]
         errors = [
@@ -264,9 +265,9 @@ class PrivateFit:
         at_mean = math.exp(min(max(float((outline.mean - end.centre) @ coefficients), -HIGHEST), HIGHEST))
         return Solution(coefficients, sampling + noise, noise, np.cumsum(end.hazard * at_mean), self.clips)
 
-    def _newton(self, outline: Outline, spread: Vector, told: NoisySlope) -> NewtonEnd:
+    def _newton(self, outline: Outline, spread: Floats, told: NoisySlope) -> NewtonEnd:
         """Return where one slope leads."""
-        inverse: Vector = np.asarray(
+        inverse: Floats = np.asarray(
             np.linalg.inv(outline.total * told.scale * spread + self.penalty), dtype=np.float64
         )
         move = inverse @ (told.slope - self.penalty @ told.coefficients)
@@ -276,7 +277,7 @@ class PrivateFit:
         return NewtonEnd(to, inverse, inverse @ told.noise @ inverse, short)
 
 
-def drawn_to_zero(whitening: Vector, back: Vector, noise: Vector) -> Vector:
+def drawn_to_zero(whitening: Floats, back: Floats, noise: Floats) -> Floats:
     """Return the matrix by which coefficients are drawn towards zero: the mean of a normal law of deviation `EFFECT`, seen through the noise."""
     out = back.T @ noise @ back
     kept = np.linalg.inv(np.eye(len(out)) + out / EFFECT**2)

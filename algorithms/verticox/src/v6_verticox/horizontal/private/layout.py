@@ -12,16 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.dp.laws import Change
 from fedbayes.federation.horizontal import CountNoise
+from fedbayes.typing import Floats, Integers
 
 from ..messages import Question
 from .messages import STEPS, SlopeRequest
 
-Vector = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
+Whole = Integers
 BITS = 20
 """Of the fraction of a weighed number: the rounding of 100 numbers adds 5e-6 to a norm of 1."""
 ROUNDING = 1.0 + 1e-9
@@ -88,7 +87,7 @@ class Layout:
         all_of_them = noise.law.deviation(width) * math.sqrt(stations / noise.honest(stations))
         return [all_of_them / scale for scale in self.scales]
 
-    def whole(self, blocks: Sequence[Vector]) -> Whole:
+    def whole(self, blocks: Sequence[Floats]) -> Whole:
         """Return the sum over records of rounded numbers, (length,); `blocks` (records, size) each."""
         parts = [
             np.rint(block * scale).astype(np.int64).sum(axis=0)
@@ -96,7 +95,7 @@ class Layout:
         ]
         return np.concatenate(parts)
 
-    def read(self, vector: Whole) -> list[Vector]:
+    def read(self, vector: Whole) -> list[Floats]:
         """Return the blocks of a sum, in their own units."""
         ends = np.cumsum(self.sizes)[:-1]
         return [part / scale for part, scale in zip(np.split(vector, ends), self.scales, strict=True)]

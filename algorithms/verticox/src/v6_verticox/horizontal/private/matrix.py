@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .layout import Vector
+from fedbayes.typing import Floats
 
 SMALLEST_ROOT, LARGEST_ROOT = 0.03, 10.0
 """Of a matrix in whitened columns, which is about the identity; those of the information rise with the noise up to a half."""
@@ -46,7 +46,7 @@ class Information:
         """Deviation of the noise in the shape: about the largest eigenvalue of it."""
         return math.sqrt(self.columns / self._precision)
 
-    def learn(self, whitening: Vector, matrix: Vector, noise: float, weighted: bool) -> Vector:
+    def learn(self, whitening: Floats, matrix: Floats, noise: float, weighted: bool) -> Floats:
         """Return the shape after one more matrix, in whitened columns.
 
         Parameters
@@ -71,7 +71,7 @@ class Information:
         return trusted(whitening @ (self._sum / self._precision) @ whitening.T, 1.0 / math.sqrt(self._precision))
 
 
-def trusted(matrix: Vector, noise: float) -> Vector:
+def trusted(matrix: Floats, noise: float) -> Floats:
     """Return a noisy symmetric matrix drawn towards the identity, as far as noise alone would take it from there, and positive.
 
     Parameters
@@ -96,13 +96,13 @@ def trusted(matrix: Vector, noise: float) -> Vector:
     return np.asarray((vectors * np.clip(values, least, LARGEST_ROOT)) @ vectors.T)
 
 
-def whitened(whitening: Vector, matrix: Vector) -> Vector:
+def whitened(whitening: Floats, matrix: Floats) -> Floats:
     """Return the whitening after this one: columns of which `matrix` is that of the whitened ones become uncorrelated, of unit variance."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ whitening)
 
 
-def from_upper(upper: Vector, columns: int) -> Vector:
+def from_upper(upper: Floats, columns: int) -> Floats:
     """Return the symmetric matrix of which `upper` holds the upper triangle, what is off the diagonal times the root of two."""
     rows, places = np.triu_indices(columns)
     matrix = np.zeros((columns, columns))

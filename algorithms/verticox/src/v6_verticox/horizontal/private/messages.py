@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from fedbayes.dp.laws import DiscreteGaussian
 from fedbayes.federation import Message
 from fedbayes.federation.arrays import check_array
 from fedbayes.federation.horizontal import ROW, CountNoise, Unit
+from fedbayes.typing import Array
 
 from ..messages import Question
 
@@ -80,13 +80,13 @@ class SlopeRequest(Message):
 
     asked: Asked
     step: int
-    times: np.ndarray[Any, Any]
-    hazard: np.ndarray[Any, Any]
-    groups: np.ndarray[Any, Any]
-    periods: np.ndarray[Any, Any]
-    centre: np.ndarray[Any, Any]
-    coefficients: np.ndarray[Any, Any]
-    whitening: np.ndarray[Any, Any]
+    times: Array
+    hazard: Array
+    groups: Array
+    periods: Array
+    centre: Array
+    coefficients: Array
+    whitening: Array
     clip: float
     weighted: bool
 

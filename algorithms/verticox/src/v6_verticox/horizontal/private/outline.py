@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedbayes.typing import Floats
+
 from ..messages import Question
-from .layout import Layout, Vector, Whole, numeric
+from .layout import Layout, Whole, numeric
 
 CLEAR = 3.0
 """Standard deviations of the noise by which the events of a cell stand out of it, or the cell is united with the next."""
@@ -38,11 +40,11 @@ class Outline:
         Whether the noise on all events is as large as their number.
     """
 
-    times: Vector
-    events: Vector
-    at_risk: Vector
-    mean: Vector
-    variance: Vector
+    times: Floats
+    events: Floats
+    at_risk: Floats
+    mean: Floats
+    variance: Floats
     records: float
     records_noise: float
     events_noise: float
@@ -83,7 +85,7 @@ def read_outline(question: Question, layout: Layout, vector: Whole, noise: list[
     )
 
 
-def cells_united(events: Vector, noise: float) -> list[int]:
+def cells_united(events: Floats, noise: float) -> list[int]:
     """Return the first places of united cells: each has events that stand out of the noise, or there is one for all."""
     first, start, events_so_far = [0], 0, 0.0
     for cell, count in enumerate(events.tolist()):
@@ -96,8 +98,8 @@ def cells_united(events: Vector, noise: float) -> list[int]:
 
 
 def moments(
-    question: Question, mean: Vector, squares: Vector, mean_noise: float, square_noise: float
-) -> tuple[Vector, Vector]:
+    question: Question, mean: Floats, squares: Floats, mean_noise: float, square_noise: float
+) -> tuple[Floats, Floats]:
     """Return means and variances within their bounds, the variances at least as large as their noise."""
     mean = np.clip(mean, -1.0, 1.0)
     shares, places = np.zeros(len(mean)), numeric(question)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from .layout import Vector
+from fedbayes.typing import Floats, Integers
 
 LARGEST_CORRECTION = 3.0
 """Of a hazard in one step, either way."""
@@ -30,13 +29,13 @@ class Point:
         Weighted mean of the records at risk less the centre.
     """
 
-    coefficients: Vector
-    centre: Vector
-    hazard: Vector
-    whitening: Vector
-    drift: Vector
+    coefficients: Floats
+    centre: Floats
+    hazard: Floats
+    whitening: Floats
+    drift: Floats
 
-    def moved(self, coefficients: Vector, spread: Vector, mean: Vector) -> Point:
+    def moved(self, coefficients: Floats, spread: Floats, mean: Floats) -> Point:
         """Return the point with other coefficients, at which as many events are expected in each cell.
 
         Parameters
@@ -57,12 +56,12 @@ class Point:
         return Point(coefficients, centre, hazard, self.whitening, drift)
 
 
-def ends_of(cells: int, groups: int) -> npt.NDArray[np.int64]:
+def ends_of(cells: int, groups: int) -> Integers:
     """Return the last cell of each of so many groups, about as long."""
     return np.array([(group + 1) * cells // groups - 1 for group in range(groups)], dtype=np.int64)
 
 
-def corrected(hazard: Vector, events: Vector, groups: npt.NDArray[np.int64], missed: Vector, noise: float) -> Vector:
+def corrected(hazard: Floats, events: Floats, groups: Integers, missed: Floats, noise: float) -> Floats:
     """Return the hazard of each cell so that it misses no events, by group of cells."""
     first = np.append(0, groups[:-1] + 1)
     expected = np.maximum(np.add.reduceat(events, first), LARGEST_CORRECTION * noise)

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.bayes.by_rows import product
 from fedbayes.bayes.column_codes import numbers
@@ -28,10 +27,11 @@ from fedbayes.bayes.schema import Column, Schema
 from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.horizontal import Unit, schema_errors
+from fedbayes.typing import Array, Booleans, Floats
 
 from ..messages import Question
 from ..rows import block
-from .layout import LONGEST_INFORMATION, LONGEST_MISSED, Layout, Vector, Whole, numeric, outline_layout, slope_layout
+from .layout import LONGEST_INFORMATION, LONGEST_MISSED, Layout, Whole, numeric, outline_layout, slope_layout
 from .messages import Asked, SlopeRequest
 
 CHUNK = 1 << 20
@@ -56,9 +56,9 @@ class Records:
         Numbers in units of half of their bounds' width around their middle; indicators less 1 / categories.
     """
 
-    time: Vector
-    event: npt.NDArray[np.bool_]
-    columns: Vector
+    time: Floats
+    event: Booleans
+    columns: Floats
 
     def chunks(self, width: int) -> Iterator[Records]:
         """Yield the records in parts, of which so many numbers a record are held at a time."""
@@ -81,7 +81,7 @@ def read(station: Station, asked: Asked) -> Records:
 
 def counting(
     station: Station, unit: Unit, question: Question, domain: dict[str, Any]
-) -> tuple[Vector, npt.NDArray[Any], dict[str, Any]]:
+) -> tuple[Floats, Array, dict[str, Any]]:
     """Return times, events and the encoded columns of a domain of the records that count, as `read` says."""
     table = unit.table(station, question.columns, question.reading)
     with schema_errors(DataProblem):
@@ -95,14 +95,14 @@ def counting(
     return time[chosen], event[chosen], {name: values[chosen] for name, values in encoded.items()}
 
 
-def outcome_of(question: Question, table: Any) -> tuple[Vector, npt.NDArray[Any], npt.NDArray[np.bool_]]:
+def outcome_of(question: Question, table: Any) -> tuple[Floats, Array, Booleans]:
     """Return times, events (-1 where it is neither 0 nor 1), and which records have both, a time of at least 0."""
     time = numbers(question.time, table[question.time], (-np.inf, np.inf), "absorb")
     event = Column.from_json(question.event, {"categories": [0, 1]}).encode(table[question.event], "absorb")
     return time, event, np.isfinite(time) & (time >= 0.0) & (event >= 0)
 
 
-def known_values(columns: Iterable[Column], encoded: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
+def known_values(columns: Iterable[Column], encoded: Mapping[str, Any]) -> Booleans:
     """Return which records have a value in all of these columns, one or more."""
     values = [
         encoded[column.name] >= 0 if column.is_categorical else np.isfinite(encoded[column.name]) for column in columns
@@ -110,7 +110,7 @@ def known_values(columns: Iterable[Column], encoded: Mapping[str, Any]) -> npt.N
     return np.asarray(np.all(values, axis=0))
 
 
-def design_of(question: Question, columns: Iterable[Column], encoded: Mapping[str, Any]) -> Vector:
+def design_of(question: Question, columns: Iterable[Column], encoded: Mapping[str, Any]) -> Floats:
     """Return design columns, as `Records` has them, (records, columns); `columns` are one or more."""
     blocks = []
     for column in columns:
@@ -135,7 +135,7 @@ def outline(question: Question, records: Records) -> Whole:
     return total
 
 
-def outline_blocks(question: Question, records: Records) -> list[Vector]:
+def outline_blocks(question: Question, records: Records) -> list[Floats]:
     """Return every record's part of the outline, (records, size) of each block."""
     ends = np.asarray(question.times)
     starts = np.concatenate([[0.0], ends[:-1]])
@@ -159,7 +159,7 @@ def slope(request: SlopeRequest, records: Records) -> Whole:
     return total
 
 
-def slope_blocks(request: SlopeRequest, layout: Layout, records: Records) -> list[Vector]:
+def slope_blocks(request: SlopeRequest, layout: Layout, records: Records) -> list[Floats]:
     """Return every record's part of a step, (records, size) of each block."""
     centred = records.columns - request.centre
     white = product(centred, request.whitening.T)
@@ -192,22 +192,22 @@ class Spent:
         Hazard that the record spends in each.
     """
 
-    events: Vector
-    groups: Vector
-    periods: Vector
+    events: Floats
+    groups: Floats
+    periods: Floats
 
     @property
-    def dead(self) -> Vector:
+    def dead(self) -> Floats:
         """Whether the record has the event, (records, 1)."""
         return np.asarray(self.events.sum(axis=1, keepdims=True))
 
     @property
-    def whole(self) -> Vector:
+    def whole(self) -> Floats:
         """The hazard that it spends, (records, 1)."""
         return np.asarray(self.periods.sum(axis=1, keepdims=True))
 
 
-def spent(point: SlopeRequest, time: Vector, event: npt.NDArray[Any]) -> Spent:
+def spent(point: SlopeRequest, time: Floats, event: Array) -> Spent:
     """Return events and hazard of records; times, (records,), are numbers of at least 0, up to the end of the grid."""
     edges, heights = np.concatenate([[0.0], point.times]), np.concatenate([[0.0], point.hazard])
     whole = np.interp(time, edges, heights)
@@ -217,16 +217,16 @@ def spent(point: SlopeRequest, time: Vector, event: npt.NDArray[Any]) -> Spent:
     return Spent(seen, _parts(point.hazard[point.groups], whole), _parts(point.hazard[point.periods], whole))
 
 
-def _parts(tops: Vector, whole: Vector) -> Vector:
+def _parts(tops: Floats, whole: Floats) -> Floats:
     """Return what of each record's hazard, (records,), lies between one height and the next, (records, heights)."""
     bottoms = np.concatenate([[0.0], tops[:-1]])
     return np.asarray(np.clip(whole[:, None], bottoms, tops) - bottoms)
 
 
-def _factor(lengths: Vector, longest: float) -> Vector:
+def _factor(lengths: Floats, longest: float) -> Floats:
     return np.asarray(np.minimum(1.0, longest / np.maximum(lengths, SMALLEST)))
 
 
-def _cut(blocks: Vector, longest: float) -> Vector:
+def _cut(blocks: Floats, longest: float) -> Floats:
     """Return rows of which those longer than `longest` are shortened to it."""
     return np.asarray(blocks * _factor(np.linalg.norm(blocks, axis=1), longest)[:, None])
