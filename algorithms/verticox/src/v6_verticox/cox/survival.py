@@ -15,6 +15,8 @@ import numpy as np
 
 from fedbayes.typing import Array, Floats, Indices
 
+from .narrow import few
+
 PREDICTED_DIGITS = 6
 """Decimals of a group's mean predicted survival: of a mean near 0, which is that of the record with the least risk, more digits would tell that risk."""
 
@@ -261,18 +263,14 @@ def revealable_moments(events: Array, beyond: Array, middle: int, least: int) ->
     least : int
         What is enough.
     """
-
-    def enough(counts: Array) -> bool:
-        return bool(np.all((counts <= 0) | (counts >= least)))
-
-    alone = [enough(events[:, one]) and enough(beyond[:, one]) for one in range(events.shape[1])]
+    alone = [not few(events[:, one], least) and not few(beyond[:, one], least) for one in range(events.shape[1])]
     if not alone[middle]:
         return []
     chosen = [middle]
     for moment in range(middle + 1, len(alone)):
-        if alone[moment] and enough(events[:, moment] - events[:, chosen[-1]]):
+        if alone[moment] and not few(events[:, moment] - events[:, chosen[-1]], least):
             chosen.append(moment)
     for moment in reversed(range(middle)):
-        if alone[moment] and enough(events[:, chosen[0]] - events[:, moment]):
+        if alone[moment] and not few(events[:, chosen[0]] - events[:, moment], least):
             chosen.insert(0, moment)
     return chosen

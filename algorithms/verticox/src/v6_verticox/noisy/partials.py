@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Broadcast, Station, partial
-from fedbayes.federation.errors import DataProblem, MessageError
+from fedbayes.federation.errors import MessageError
 from fedbayes.federation.gate import Receipt
 from fedbayes.federation.horizontal import CountNoise, SumReply, pay_part
 from fedbayes.federation.manifest import digest_of
@@ -23,7 +23,7 @@ from ..shares.travel import Outgoing
 from ..stations.binding import bound, chained
 from ..stations.dealer import dealer, sealed_corrections
 from ..stations.holder import KeptWires, ShareHolder, revealed_words
-from ..stations.setup import rows_in_order
+from ..stations.setup import identifier_of, rows_in_order
 from . import records
 from .blurred import blurred
 from .cuts import Limits
@@ -47,9 +47,7 @@ def partial_arrange(station: Station, request: ArrangeRequest) -> ArrangeReply:
     here = set(station.columns)
     features = [name for name in asked.question.domain if name in here]
     outcome = [name for name in (question.time, question.event) if name in here]
-    if question.id_column is not None and question.id_column not in here:
-        raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
-    named = [question.id_column] if question.id_column else [*outcome, *features][:1]
+    named = identifier_of(question, here) or [*outcome, *features][:1]
     rows = len(station.data(named)) if named else 0
     places = rows_in_order(station, question, request.rows, request.order, rows)
     station.keep("places", places=places)

@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.federation.errors import ThresholdError
-from fedbayes.typing import Booleans, Floats, Indices
+from fedbayes.typing import Floats, Indices
 
-from ..cox.narrow import is_narrow, vanishes
+from ..cox.narrow import few, is_narrow, vanishes
 from ..cox.survival import prediction_groups, revealable_moments
 from .columns import Survival
 from .sums import RESOLUTION
@@ -131,10 +131,6 @@ def check_survival(predicted: Floats, stratum: npt.NDArray[np.int_], limit: int)
         raise ThresholdError(f"model: {VANISHED}")
 
 
-def _enough(counts: Indices, limit: int, none: bool) -> Booleans:
-    return np.asarray((counts >= limit) | (none & (counts == 0)))
-
-
 def check_trend(trend: Floats, event: npt.NDArray[np.int_], limit: int) -> None:
     """Refuse a function of time that is nearly all of few events, far in time from all others.
 
@@ -192,7 +188,7 @@ def _apart(outcome: Survival, times: Floats, limit: int) -> bool:
     cells = len(times) + 1
     events = np.bincount(cell, weights=outcome.event, minlength=cells).astype(np.intp)
     censored = np.bincount(cell, minlength=cells) - events
-    inside = np.all(_enough(events[:-1], limit, False)) and np.all(_enough(censored[:-1], limit, True))
+    inside = np.all(events[:-1] >= limit) and not few(censored[:-1], limit)
     return bool(inside and events[-1] + censored[-1] >= limit)
 
 

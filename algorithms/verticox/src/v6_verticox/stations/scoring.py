@@ -26,7 +26,7 @@ from ..messages.scoring import LocateReply, LocateRequest, ScoreRequest
 from ..shares.complete import spread_out, without_gaps
 from .columns import known_categories
 from .formula import columns_of
-from .setup import rows_in_order
+from .setup import identifier_of, rows_in_order
 from .sums import masked, masked_for
 
 ANSWER = "verticox: a model applied to the records"
@@ -45,9 +45,7 @@ def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
     features = [name for name in question.features if name in present] if terms is None else terms.names
     columns = features if terms is None else terms.columns
     outcome = question.time in present and question.event in present
-    if question.id_column is not None and question.id_column not in present:
-        raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
-    named = [question.id_column] if question.id_column else [*columns, question.time][:1] if features or outcome else []
+    named = identifier_of(question, present) or ([*columns, question.time][:1] if features or outcome else [])
     rows = len(station.data(columns=named)) if named else 0
     places = rows_in_order(station, question, request.rows, request.order, rows)
     _check_gaps(station, question.missing == "complete", columns, places)

@@ -58,7 +58,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     here_of = [name for name in named if name in here]
     features = here_of if every is None else every.columns
     grouping = [name for name in (question.cluster,) if name is not None and name in here]
-    identifier = _identifier(question, here)
+    identifier = identifier_of(question, here)
     if not here_of and not outcome and not grouping:
         return PrepareReply(None)
     frame = station.data(columns=list(dict.fromkeys([*identifier, *outcome, *beside, *features, *grouping])))
@@ -83,8 +83,8 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     return PrepareReply(station.exact(described_columns, ANSWER, summed=False))
 
 
-def _identifier(question: Question, here: set[str]) -> list[str]:
-    """Return the identifier column, none where rows are in one order."""
+def identifier_of(question: Question, here: set[str]) -> list[str]:
+    """Return the column of identifiers, none where rows are in one order; `DataProblem` where it is not here."""
     if question.id_column is not None and question.id_column not in here:
         raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
     return [] if question.id_column is None else [question.id_column]

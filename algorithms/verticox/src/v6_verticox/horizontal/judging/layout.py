@@ -19,7 +19,7 @@ import numpy as np
 from fedbayes.federation.errors import ThresholdError
 from fedbayes.typing import Counts, Floats
 
-from ...cox.narrow import vanishes
+from ...cox.narrow import few, vanishes
 from .messages import FINE, MOST_BINS, PLACES, REACH
 
 FAR_APART = 2.0  # as in a vertical evaluation (`stations.guards`)
@@ -152,7 +152,7 @@ def apart(events: Counts, others: Counts, ends: Sequence[int], least: int) -> bo
     cells = np.searchsorted(np.asarray(ends), np.arange(len(others)), side="left")
     died = np.bincount(cells[:-1], events, minlength=len(ends) + 1)
     left = np.bincount(cells, others, minlength=len(ends) + 1)
-    inside = np.all(died[:-1] >= least) and all(_none_or(count, least) for count in left[:-1])
+    inside = np.all(died[:-1] >= least) and not few(left[:-1], least)
     return bool(inside and died[-1] + left[-1] >= least)
 
 
@@ -171,13 +171,9 @@ def _ends_within(events: Counts, others: Counts, start: int, end: int, least: in
     """Return ends of cells from `start` to `end`, each with enough; what is left belongs to the last one, which then ends at `end`."""
     ends, first = [], start
     for index in range(start, end + 1):
-        if events[first : index + 1].sum() >= least and _none_or(others[first : index + 1].sum(), least):
+        if events[first : index + 1].sum() >= least and not few(others[first : index + 1].sum(), least):
             ends.append(index)
             first = index + 1
-    while len(ends) > 1 and not _none_or(others[ends[-2] + 1 : end + 1].sum(), least):
+    while len(ends) > 1 and few(others[ends[-2] + 1 : end + 1].sum(), least):
         ends.pop()
     return ends
-
-
-def _none_or(count: float, least: int) -> bool:
-    return bool(count == 0 or count >= least)
