@@ -8,7 +8,7 @@ from fedbayes.bayes.dictionary import Dictionary
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.federation.errors import DataProblem
 from v6_verticox.stations.formula import design_of_terms
-from v6_verticox.stations.rewritten import check_rewritten
+from v6_verticox.stations.near_duplicates import check_rewritten
 
 ROWS = 240
 

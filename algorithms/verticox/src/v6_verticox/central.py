@@ -22,8 +22,8 @@ from .horizontal.private.fit import private_by_rows
 from .horizontal.tallies import stations_of_exact, tally, widths
 from .noisy.fit import private_by_columns
 from .rounds.lockstep import Alone, alone
-from .rounds.mean import mean_predictor
 from .rounds.setup import Prepared, prepare
+from .rounds.stages import mean_predictor
 from .rounds.surface import FederatedSurface
 from .solvers.bfgs import solve_seen
 from .solvers.consensus import solve_consensus

@@ -1,4 +1,4 @@
-"""Rounds at the share holders: a stage or more each, what it opened handed on to the next, what it reveals added up."""
+"""Rounds at the share holders: a stage or more each, what it opened handed on to the next, what it reveals added up; and the last round of a fit."""
 
 from __future__ import annotations
 
@@ -6,15 +6,26 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from fedbayes.federation import Broadcast, Sealed
+from fedbayes.federation import Broadcast, Federation, Sealed
 from fedbayes.mpc.relayed_sums import relayed
 from fedbayes.typing import Floats
 
-from ..messages.private import GroupReply, GroupRequest, Opened, Stage, StageReply, StageRequest
+from ..messages.private import (
+    OFFSET_BITS,
+    FinishReply,
+    FinishRequest,
+    GroupReply,
+    GroupRequest,
+    Opened,
+    Stage,
+    StageReply,
+    StageRequest,
+)
 from ..messages.setup import Plan
-from ..shares.agreed import CHECK, check_bound, grouper, layout, taker, total_of, verifier
+from ..shares.agreed import CHECK, check_bound, grouper, layout, places_of, taker, total_of, verifier
 from ..shares.travel import forms
 from .lockstep import Rounds
+from .setup import Prepared
 
 
 class Stages:
@@ -123,3 +134,15 @@ def _added(replies: list[StageReply]) -> dict[str, Floats]:
 def sealed_parts(replies: Mapping[int, Sealed | None]) -> dict[int, Sealed]:
     """Return what central passes on and cannot read: of those who sealed something."""
     return {member: sealed for member, sealed in replies.items() if sealed is not None}
+
+
+def mean_predictor(federation: Federation, prepared: Prepared, coefficients: np.ndarray) -> tuple[float, float]:
+    """Return the linear predictor at the mean, and the part of it by which complete records differ; by a secure sum, the job's last round."""
+    plan, requests = prepared.plan, {}
+    for index, member in enumerate(plan.holders):
+        requests[member] = FinishRequest(plan, coefficients[places_of(plan, index)].tolist())
+    requests[plan.helper] = FinishRequest(plan, [])
+    members = [*plan.holders, plan.helper]
+    total = federation.secure_sum("partial_finish", requests, members, FinishReply, last=True)
+    own, shift = total.astype(np.int64) / 2.0**OFFSET_BITS
+    return float(own + shift), float(shift)

@@ -1,4 +1,8 @@
-"""Two columns of one fit that differ in few records: the coefficients of both, or their difference, are those of these records."""
+"""Columns of one fit that together set few records apart: two that differ in few, and those that the task's dictionary rewrites.
+
+A threshold beside another of the same column, or beside an indicator that a station has, spans what is between the two; so do two indicators that a
+station has: of two columns that differ in few records the coefficients of both, or their difference, are those of these records.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,38 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from fedbayes.bayes.dictionary import Dictionary
 from fedbayes.bayes.formula import as_numbers, as_texts
+from fedbayes.bayes.terms import Terms
 from fedbayes.federation.errors import DataProblem
 
-from ..cox.narrow import few
+from ..cox.narrow import few, is_narrow
 from .columns import MOST_CATEGORIES
+
+
+def check_cuts(dictionary: Dictionary | None, columns: list[str], terms: Terms | None) -> None:
+    """Raise `DataProblem` if a column that the task's dictionary cuts is cut again, or has a spline: their difference is what is between two thresholds."""
+    splines = [] if terms is None else [factor for factor in terms.factors.values() if factor.spline is not None]
+    chosen = {factor.columns[0]: factor.name for factor in splines}
+    for name in columns:
+        entry = None if dictionary is None else dictionary.columns.get(name)
+        if entry is not None and entry.cut is not None and chosen.setdefault(entry.cut.column, name) != name:
+            other = chosen[entry.cut.column]
+            raise DataProblem(f"features '{other}' and '{name}' have thresholds of one column; choose one of them")
+
+
+def check_rewritten(dictionary: Dictionary | None, frame: Any, columns: list[str], minimum_count: int) -> None:
+    """Raise `DataProblem` naming a recoded or cut column that few records carry beside its median, or two columns that differ in few records."""
+    entries = {} if dictionary is None else dictionary.columns
+    made = [name for name in columns if name in entries and (entries[name].recode or entries[name].cut is not None)]
+    for name in made:
+        if frame[name].dtype.kind in "iuf":
+            values = as_numbers(frame[name])
+            if is_narrow((values - np.median(values))[:, None], minimum_count):
+                raise DataProblem(
+                    f"feature '{name}' is recoded to values that fewer records than this node reveals carry; recode it in another way"
+                )
+    check_near_duplicates(frame, columns, made, minimum_count)
 
 
 def check_near_duplicates(frame: Any, columns: list[str], rewritten: Collection[str], minimum_count: int) -> None:

@@ -24,9 +24,9 @@ from .clusters import check_weighed, prepare_scores
 from .columns import Design, Survival, design, survival
 from .formula import design_of_terms
 from .guards import check_ties, check_trend
+from .near_duplicates import check_cuts, check_rewritten
 from .outcome import describe
 from .products import keep, parts_across, sides
-from .rewritten import check_cuts, check_rewritten
 from .truncation import checked_entries, doubled, truncated
 
 ANSWER = "verticox: sums over the records of a fit"

@@ -24,8 +24,8 @@ from ..cox.survival import Steps
 from ..cox.tails import CROWD
 from ..messages.scoring import Curve
 from ..rounds.lockstep import Alone, alone
-from ..rounds.mean import mean_predictor
 from ..rounds.setup import Prepared, prepare
+from ..rounds.stages import mean_predictor
 from ..rounds.surface import FederatedSurface
 from ..shares.agreed import most_points
 from ..shares.reciprocals import reciprocal_plan

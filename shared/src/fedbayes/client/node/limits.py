@@ -1,25 +1,27 @@
-"""The limits in a node's configuration: which hold, which stop every task, which are weak; and the ledger that they need."""
+"""The limits in a node's configuration: which hold, which stop every task, which are weak; the ledger that they need, and functions that they name."""
 
 from __future__ import annotations
 
 import difflib
+import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...dp.promise import excess
 from ...federation.errors import PolicyError
+from ...federation.installed import packages
 from ...federation.limit_kinds import FALSE
 from ...federation.policy import KINDS, NOT_LIMITS, PREFIX, Policy, is_meant
 from ..text.limits import say
 from .file import IGNORED, LIMIT, NOTE, STOPS, UNSAFE, Finding, Place
-from .functions import misspelt
 
 LIMITS = {PREFIX + name.upper(): name for name in KINDS}
 LEAST = ("minimum_rows", "minimum_organizations", "minimum_count")
 NEEDS_LEDGER = tuple(
     PREFIX + name for name in ("BUDGET_EPSILON", "BUDGET_DELTA", "MAXIMUM_QUERIES", "PINNED_KEYS", "SCHEMA")
 )
+SIMILAR = 0.8  # of two names of remote functions, by difflib
 MUCH_EPSILON = 5.0  # where the dossier calls a promise weak
 FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")  # SHA-256, `mpc.relay.fingerprint`
 WEAK = {
@@ -160,3 +162,23 @@ def _folder(root: Place, label: str, line: int) -> Iterator[Finding]:
     if str(databases[0].get("mount_mode").value).lower() == "ro":
         text = f"the ledger's folder '{label}' is mounted read-only: nothing can be debited, so nothing is released"
         yield Finding(databases[0].line, STOPS, text)
+
+
+def misspelt(names: Sequence[str]) -> Iterator[str]:
+    """Yield what to say of every name that no installed method has, though one that is written nearly so; other images may have the rest."""
+    functions = _installed() if names else set()
+    for name in names:
+        near = [] if name in functions else difflib.get_close_matches(name, sorted(functions), n=1, cutoff=SIMILAR)
+        if near:
+            yield f"'{name}' is a function of no method that is installed here; did you mean '{near[0]}'?"
+
+
+def _installed() -> set[str]:
+    """Return the remote functions of the installed methods; those that cannot be imported are left out."""
+    found: set[str] = set()
+    for module in packages():
+        try:
+            found.update(getattr(importlib.import_module(module), "__all__", ()))
+        except Exception:
+            continue
+    return found
