@@ -128,7 +128,7 @@ TASKS = [
 
 
 def test_jobs_are_mine_and_running(command, monkeypatch):
-    monkeypatch.setattr(command_jobs.Door, "open", lambda self: listed(*TASKS))
+    monkeypatch.setattr(command_jobs, "_client", lambda options: listed(*TASKS))
     code, out, _ = command("jobs", "--server", "http://s", "--json")
     assert code == 0
     assert [entry["id"] for entry in json.loads(out)] == [3]
@@ -187,7 +187,7 @@ def test_attach_to_what_is_no_task_of_mine(task, parent, part):
 
 
 def test_attach_writes_a_file(command, monkeypatch, tmp_path):
-    monkeypatch.setattr(command_jobs.Door, "open", lambda self: Attached(["completed"]))
+    monkeypatch.setattr(command_jobs, "_client", lambda options: Attached(["completed"]))
     assert command("attach", "7", "--server", "http://s", "--out", "r.json", "--quiet")[0] == 0
     assert json.loads((tmp_path / "r.json").read_text()) == {"model": 1}
 

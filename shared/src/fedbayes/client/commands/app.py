@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -141,7 +142,8 @@ def jobs(
     """List your running tasks at a vantage6 server; `fedbayes attach ID` waits for one."""
     from . import jobs as command_jobs
 
-    command_jobs.jobs(command_jobs.Door(server, username, mfa_code), collaboration, everyone, as_json)
+    options = RunOptions(server=server, collaboration=collaboration, username=username, mfa_code=mfa_code)
+    command_jobs.jobs(options, everyone, as_json)
 
 
 @app.command(help="Reconnect to a task at a vantage6 server, wait for it and write its result.\n\n" + CODES)
@@ -162,9 +164,8 @@ def attach(
     """Wait for a task that runs already."""
     from . import jobs as command_jobs
 
-    command_jobs.attach(
-        command_jobs.Door(server, username, mfa_code, key), task, command_jobs.Goal(out, report, force, quiet), timeout
-    )
+    options = RunOptions(out=out, report=report, force=force, timeout=timeout, quiet=quiet)
+    command_jobs.attach(task, replace(options, server=server, username=username, mfa_code=mfa_code, key=key))
 
 
 @app.command()
