@@ -193,9 +193,9 @@ def _some_prefix(events: Any, censored: Any, least: int) -> bool:
 
 @pytest.mark.parametrize("columns", [1, 2, 7, 40])
 def test_fewer_numbers_are_opened_about_a_cell_than_its_records_have_values(columns: int) -> None:
-    least = grid.fewest(columns, 5)
+    least = grid.fewest_between(columns, 5)
     assert MOST_EVALUATIONS * (1 + columns) <= least * columns
-    assert grid.fewest(columns, 1000) == 1000
+    assert grid.fewest_between(columns, 1000) == 1000
 
 
 @pytest.mark.parametrize(
@@ -342,11 +342,11 @@ def test_points_are_for_the_question_that_was_tallied(clinic: pd.DataFrame, what
 
 
 def _untallied(federation: Any, stations: Any, question: Any) -> Any:
-    from v6_verticox.horizontal.tallies import Known
+    from v6_verticox.horizontal.tallies import Tallied
 
     width = len(question.labels)
     counts = np.zeros(len(question.times) + 1, dtype=np.int64)
-    return Known(question, counts[1:], counts, np.ones(len(question.times)), None, np.zeros(width), np.ones(width))
+    return Tallied(question, counts[1:], counts, np.ones(len(question.times)), None, np.zeros(width), np.ones(width))
 
 
 def test_a_penalty_that_is_nothing_beside_equal_columns_is_refused(clinic: pd.DataFrame) -> None:

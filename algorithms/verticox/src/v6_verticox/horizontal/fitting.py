@@ -17,7 +17,7 @@ from ..cox.likelihood import FAR, check_collinear, check_far
 from .likelihood import RiskSums
 from .messages import MOST_EVALUATIONS, Point, RiskRequest, ScoresRequest, SquaresRequest
 from .partials import BITS
-from .tallies import Known, widths
+from .tallies import Tallied, widths
 
 SHORTEST = 1e-9  # relative loss of the likelihood that is rounding
 
@@ -38,7 +38,7 @@ class Solution:
 class Sums:
     """What a fit asks of the stations, at one point after the other."""
 
-    def __init__(self, federation: Federation, stations: Sequence[int], known: Known, limit: int) -> None:
+    def __init__(self, federation: Federation, stations: Sequence[int], known: Tallied, limit: int) -> None:
         self.federation, self.stations, self.known, self.limit = federation, stations, known, limit
         self.number = 0
         self.concordance: float | None = None
@@ -74,14 +74,14 @@ class Sums:
 
     def information(self, sums: RiskSums) -> Floats:
         """Return the information matrix at the last point, and keep the concordance there; one round."""
-        request = SquaresRequest(self.point, *sums.spent(), self.known.records)
+        request = SquaresRequest(self.point, *sums.hazard_increments(), self.known.records)
         squares, pairs = self._symmetric("partial_squares", request, 2)
         self.concordance = float(pairs[0] / pairs[1]) if pairs[1] > 0.0 else None
         return sums.information(squares)
 
     def scores(self, sums: RiskSums) -> Floats:
         """Return the sum over the clusters of the products of their score residuals at the last point, (columns, columns); one round."""
-        return self._symmetric("partial_scores", ScoresRequest(self.point, *sums.spent(), *sums.means()))[0]
+        return self._symmetric("partial_scores", ScoresRequest(self.point, *sums.hazard_increments(), *sums.means()))[0]
 
     def _symmetric(
         self, function: str, request: SquaresRequest | ScoresRequest, more: int = 0

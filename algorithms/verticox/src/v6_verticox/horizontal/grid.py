@@ -12,7 +12,7 @@ import numpy as np
 from fedbayes.bayes.schema import Column
 from fedbayes.typing import Counts, Floats, Indices
 
-from .isolated import layout, vector
+from .isolated import blank_parts, joined_counts
 from .messages import MOST_EVALUATIONS, Question
 from .rows import Rows
 from .slots import Slots
@@ -89,7 +89,8 @@ class Tally:
         """Return the lengths of the parts of `vector`."""
         places, columns = question.slots.count, len(question.labels)
         entering, clusters = places if question.entry else 0, 3 if question.cluster else 0
-        return [len(question.times), places, entering, clusters, *[columns] * 4, len(vector(layout(question.design)))]
+        judged = len(joined_counts(blank_parts(question.design)))
+        return [len(question.times), places, entering, clusters, *[columns] * 4, judged]
 
     @property
     def records(self) -> int:
@@ -132,7 +133,7 @@ def clusters_of(cluster: Indices, weight: Floats) -> Counts:
     return np.array([len(sizes), *sums], dtype=np.int64)
 
 
-def fewest(columns: int, minimum_count: int) -> int:
+def fewest_between(columns: int, minimum_count: int) -> int:
     """Return how many events, and how many censored records if any, lie between two times of the united grid.
 
     At each of at most `MOST_EVALUATIONS` points 1 + `columns` numbers are opened about such a group, whose records have `columns`

@@ -122,18 +122,18 @@ def _of_product(design: Design, term: Term, factors: Factors, spanned: Factors, 
     return parts
 
 
-def vector(parts: list[Part]) -> Counts:
+def joined_counts(parts: list[Part]) -> Counts:
     """Return all counts in one array, as they are summed."""
     return np.concatenate([np.zeros(0, dtype=np.int64), *(part.counts.ravel() for part in parts)])
 
 
-def layout(design: Design | None) -> list[Part]:
+def blank_parts(design: Design | None) -> list[Part]:
     """Return parts of one record that is nobody's, for their shapes."""
     return [] if design is None else parts_of(design, design.example(), 1)
 
 
 def check(design: Design, summed: Counts, minimum_count: int) -> None:
-    """Refuse a formula that sets few records of all stations apart, from the sum of the stations' `vector`.
+    """Refuse a formula that sets few records of all stations apart, from the sum of the stations' `joined_counts`.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def check(design: Design, summed: Counts, minimum_count: int) -> None:
         Naming the factor or the term.
     """
     start = 0
-    for part in layout(design):
+    for part in blank_parts(design):
         counts = summed[start : start + part.counts.size].reshape(part.counts.shape)
         start += part.counts.size
         if part.kind == "levels" and np.any(counts == 0):

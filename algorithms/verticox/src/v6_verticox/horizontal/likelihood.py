@@ -71,8 +71,8 @@ class RiskSums:
         """Return the slope of the log partial likelihood, (columns,)."""
         return np.asarray((self.died - self.expected()).sum(axis=0))
 
-    def spent(self) -> tuple[Floats, Floats]:
-        """Return by time the hazard of a record with no effect, and what of it an event of that time is spared, (times,) each."""
+    def hazard_increments(self) -> tuple[Floats, Floats]:
+        """Return the increments of the baseline hazard, and what of each an event of that time is spared by Efron's ties, (times,) each."""
         time, share, left = self._factors()
         inverse = self.weight[time] / left[:, 0]
         times = len(self.deaths)

@@ -20,7 +20,7 @@ TIES = ("breslow", "efron")
 MISSING = ("refuse", "complete")
 MOST_COLUMNS = 200  # design columns: their squares are 20,000 numbers in a round
 MOST_EVALUATIONS = 10
-"""Points at which a fit may ask for the sums of risk sets: what it opens of a group of records is bounded by it (see `grid.fewest`)."""
+"""Points at which a fit may ask for the sums of risk sets: what it opens of a group of records is bounded by it (see `grid.fewest_between`)."""
 
 
 class Question(Message):

@@ -16,7 +16,7 @@ from ..cox.survival import curve_json
 from .fitting import Solution
 from .formula import entry_of
 from .messages import Question
-from .tallies import Known, widths
+from .tallies import Tallied, widths
 
 NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard are released without noise, from exact sums over risk sets"
 
@@ -26,7 +26,7 @@ STEEP = 0.1
 
 def warn_of_coarse_times(federation: Federation, ties: str, events: Integers, solution: Solution) -> None:
     """Warn where so many events share a time of the united grid that Breslow's ties pull coefficients towards 0."""
-    hazard = float(np.average(solution.sums.spent()[0], weights=events))
+    hazard = float(np.average(solution.sums.hazard_increments()[0], weights=events))
     if ties == "breslow" and hazard > STEEP:
         federation.warn(
             "times: many events share a time of the grid, so that Breslow's ties pull coefficients towards 0; "
@@ -35,7 +35,7 @@ def warn_of_coarse_times(federation: Federation, ties: str, events: Integers, so
 
 
 def model_json(
-    known: Known, grid: Floats, solution: Solution, penalty: float, transform: str | None, scores: Floats | None
+    known: Tallied, grid: Floats, solution: Solution, penalty: float, transform: str | None, scores: Floats | None
 ) -> dict[str, Any]:
     """Return the fitted model as JSON, in the units of the data; the baseline is that of a record at the mean of every feature.
 
@@ -69,7 +69,7 @@ def model_json(
         if question.weights
         else check(labels, score(known, solution, transform) * unit, naive, transform),
         "offset": float(coefficients @ (middle + half * known.centre)),
-        "baseline": baseline_json(question, solution.sums.spent()[0]),
+        "baseline": baseline_json(question, solution.sums.hazard_increments()[0]),
         "records": known.records,
         "events": int(known.events.sum()),
     }
@@ -100,7 +100,7 @@ def formula_json(question: Question) -> dict[str, Any]:
     return {"formula": question.formula, "terms": design.by_term, "levels": levels}
 
 
-def cases_json(known: Known, robust: bool) -> dict[str, Any]:
+def cases_json(known: Tallied, robust: bool) -> dict[str, Any]:
     """Return how records count."""
     question = known.question
     return {
@@ -131,7 +131,7 @@ def baseline_json(question: Question, spent: Floats) -> dict[str, Any]:
     return {"strata": parts} if question.strata else parts[0]
 
 
-def score(known: Known, solution: Solution, transform: str | None) -> Floats:
+def score(known: Tallied, solution: Solution, transform: str | None) -> Floats:
     """Return the score of every column's interaction with a function of time, (columns,), of centred and scaled columns."""
     question, deaths, others = known.question, known.events, known.censored
     times = np.array(question.times)

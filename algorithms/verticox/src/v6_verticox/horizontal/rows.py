@@ -17,7 +17,7 @@ from fedbayes.typing import Array, Booleans, Counts, Floats, Indices
 from ..cox.agreement import agreeing
 from ..cox.narrow import is_narrow
 from ..cox.outcome import checked, entries, weights
-from .isolated import parts_of, vector
+from .isolated import joined_counts, parts_of
 from .messages import Question, ScoresRequest
 from .slots import Slots
 
@@ -39,7 +39,7 @@ class Rows:
     cluster : ndarray of int, (records,)
         Each record its own without clusters.
     isolated : ndarray of int
-        Counts by which a formula is judged (`isolated.vector`).
+        Counts by which a formula is judged (`isolated.joined_counts`).
     """
 
     first: Indices
@@ -87,7 +87,7 @@ def read(station: Station, question: Question) -> Rows:
         )
     values = {column.name: encoded[column.name][kept] for column in question.schema}
     columns = design_of(question, values, int(kept.sum()), station.policy.minimum_count)
-    isolated = vector(parts_of(question.design, values, int(kept.sum())))
+    isolated = joined_counts(parts_of(question.design, values, int(kept.sum())))
     codes = [encoded[name][kept] for name in question.strata]
     stratum = codes[0].astype(np.intp) if codes else np.zeros(int(kept.sum()), dtype=np.intp)
     return placed(question, frame[kept], stratum, columns, isolated, station.policy.minimum_count)

@@ -48,8 +48,8 @@ def tally_of(federation: Federation, stations: Sequence[int], question: Question
 
 
 @dataclass(frozen=True)
-class Known:
-    """What the tallies tell.
+class Tallied:
+    """What the first sums tell of the records over all stations, by the united grid.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Known:
         return int(self.events.sum() + self.censored.sum())
 
 
-def tally(federation: Federation, stations: Sequence[int], question: Question) -> Known:
+def tally(federation: Federation, stations: Sequence[int], question: Question) -> Tallied:
     """Return the counts over all stations, with the grid united so that no sum to come is about few records; one round, two with case weights.
 
     Raises
@@ -91,7 +91,7 @@ def tally(federation: Federation, stations: Sequence[int], question: Question) -
     ArgumentError
         If a column is constant, or its bounds are far too wide.
     """
-    labels, least = question.labels, grid.fewest(len(question.labels), federation.minimum_count)
+    labels, least = question.labels, grid.fewest_between(len(question.labels), federation.minimum_count)
     counted = tally_of(federation, stations, question)
     check_columns(question, counted, federation.minimum_count)
     check_cases(question, counted, federation.minimum_count)
@@ -112,7 +112,7 @@ def tally(federation: Federation, stations: Sequence[int], question: Question) -
     centre, scale = counted.moments()
     events = counts.events[0, chosen.slots.timed].astype(np.int64)
     clusters = int(counted.clusters[0]) if question.cluster else None
-    return Known(chosen, events, counts.censored[0].astype(np.int64), weight, clusters, centre, scale)
+    return Tallied(chosen, events, counts.censored[0].astype(np.int64), weight, clusters, centre, scale)
 
 
 def unite(question: Question, deciding: grid.Masses, wanted: grid.Masses, least: int) -> tuple[Question, grid.Masses]:
@@ -204,6 +204,6 @@ def check_columns(question: Question, counted: grid.Tally, minimum_count: int) -
             )
 
 
-def widths(known: Known) -> Floats:
+def widths(known: Tallied) -> Floats:
     """Return what one unit of each centred and scaled column is in the units of the data, (columns,)."""
     return np.asarray(known.scale * np.array([half for _, half in known.question.spans]))

@@ -15,7 +15,7 @@ from fedbayes.typing import Counts, Floats
 
 from ...cox.narrow import few
 from .. import isolated
-from ..grid import Tally, fewest
+from ..grid import Tally, fewest_between
 from ..messages import Question
 from ..partials import BITS
 from ..tallies import stations_of_exact
@@ -117,7 +117,7 @@ def asked_of(
     check_columns(question, tally, minimum_count)
     check_levels(places.sum(axis=0), minimum_count)
     events, others = _by_time(question, tally)
-    least = fewest(len(question.labels), minimum_count)
+    least = fewest_between(len(question.labels), minimum_count)
     known = sorted({time for _, moments, _ in judged.steps for time in moments})
     if times is None:
         ends = default_ends(events, others, np.flatnonzero(np.isin(question.grids[0], known)), least)

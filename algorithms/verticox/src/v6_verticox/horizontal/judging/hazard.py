@@ -19,7 +19,7 @@ from fedbayes.federation.errors import ConvergenceError, ThresholdError
 from fedbayes.federation.horizontal import SumReply, signed
 
 from ...cox.survival import curve_json
-from ..grid import NEGLIGIBLE, Masses, fewest
+from ..grid import NEGLIGIBLE, Masses, fewest_between
 from ..likelihood import RiskSums
 from ..messages import Question
 from ..partials import BITS
@@ -63,7 +63,7 @@ def hazard_of(
     check_columns(question, counted, least)
     check_cases(question, counted, least)
     counts = counted.masses(question)
-    chosen, counts = unite(question, counts, counts, fewest(len(question.labels), least))
+    chosen, counts = unite(question, counts, counts, fewest_between(len(question.labels), least))
     chosen, *masses = risks_of(federation, stations, replace(asked, question=chosen), counts)
     if len(chosen.times) < len(question.times):
         federation.warn(
@@ -90,7 +90,7 @@ def risks_of(
             raise ThresholdError(
                 "model: the risks of some records are next to nothing beside a record at the mean; transform its features"
             )
-    for deciding, demanded in ((1, fewest(len(question.labels), least)), (2, least)):
+    for deciding, demanded in ((1, fewest_between(len(question.labels), least)), (2, least)):
         united = [unite(question, masses[deciding], one, demanded) for one in masses]
         question, masses = united[0][0], [one for _, one in united]
     return question, masses[0], masses[1], masses[2]
@@ -102,7 +102,7 @@ def baseline_json(question: Question, counts: Masses, weights: Masses, risks: Ma
     deaths, died, tied = (one.events[0, slots.timed] for one in (counts, weights, risks))
     efron = (question.ties == "efron") * tied
     sums = RiskSums(deaths, np.zeros((len(deaths), 0)), risks.at_risk(slots)[:, None], efron[:, None], died / deaths)
-    parts = np.split(sums.spent()[0], np.cumsum(question.sizes)[:-1])
+    parts = np.split(sums.hazard_increments()[0], np.cumsum(question.sizes)[:-1])
     hazard = np.concatenate([np.cumsum(part) for part in parts])
     strata = [[level or "all"] * size for level, size in zip(question.levels, question.sizes, strict=True)]
     return {
