@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from fedbayes.federation.declare import TARGET, argument, unless, when
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import Budget, Columns, CountNoise, Members, Scoring, Target, Units, check_bins
+from fedbayes.federation.horizontal import Budget, Columns, Members, Scoring, Target, Units, check_bins
 from fedbayes.federation.horizontal.columns import REFUSALS
 from fedbayes.federation.horizontal.declared import BINS, OUTSIDE, honest_fraction, neighbors
 from fedbayes.federation.kinds import EPSILON, FLAG, ONCE_PUBLISHED, choice, number, whole
@@ -186,21 +186,7 @@ class Fit(Target, Budget, Units, Members):
     @property
     def settings(self) -> Settings:
         """How the weights are learned."""
-        exact = CountNoise("none", 0.0, 0.0, self.neighbors, self.honest_fraction, self.whom.rows, self.whom.id_column)
-        return Settings(
-            rounds=self.steps,
-            local_iterations=self.local_iterations,
-            optimizer=self.optimizer,
-            aggregation=self.aggregation,
-            tables=self.kind_of_tables,
-            regularization=self.regularization,
-            clip=self.clip,
-            tolerance=self.tolerance,
-            attribute_rounds=self.attribute_rounds,
-            table_noise=exact if self.kind_of_tables == "local" else self.added,
-            step_noise=self.added,
-            unit=self.whom,
-        )
+        return Settings(self, self.clip, self.attribute_rounds)
 
     @classmethod
     def usual_rounds(cls, given: Mapping[str, Any]) -> int:

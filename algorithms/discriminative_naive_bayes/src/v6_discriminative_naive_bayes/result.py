@@ -51,15 +51,15 @@ def privacy(settings: Settings, shape: Shape) -> dict[str, Any]:
     noise, whole_station = settings.step_noise, shape.tables == "local"
     return results.privacy(
         True,
-        unit="party" if whole_station else settings.unit.name,
+        unit="party" if whole_station else settings.asked.whom.name,
         neighbors=noise.neighbors,
         epsilon=noise.epsilon,
         delta=noise.delta,
         mechanism="discrete Gaussian in shares inside the secure sum",
-        composition=f"Gaussian: the square of mu, the largest that epsilon and delta allow, over {settings.rounds} steps"
+        composition=f"Gaussian: the square of mu, the largest that epsilon and delta allow, over {settings.asked.steps} steps"
         + ("" if whole_station else ", which have half of it, and the tables, which have the other half"),
         sensitivity=f"a {'row' if not settings.averaging else 'station'}'s contribution is cut at {settings.cut:g} (L2)"
         + ("; a row changes it by at most twice that" if settings.averaging and not whole_station else "")
-        + settings.unit.statement,
+        + settings.asked.whom.statement,
         reveals=reveals,
     )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from fedbayes.federation import Preflight
-from fedbayes.federation.horizontal import CountNoise, Unit, preflight
+from fedbayes.federation.horizontal import CountNoise, preflight
 
 from . import terms
 from .attributes import first_rounds
 from .messages import Shape, relation_of
+
+if TYPE_CHECKING:
+    from .arguments import Fit
 
 OPTIMIZERS = ("secure_gradient", "fedavg")
 AGGREGATIONS = ("mean", "by_rows")
@@ -20,43 +24,41 @@ USUAL_CLIP = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the weights are learned.
+    """How the weights are learned: as it was asked, and what the plan and the steps chose of what was left to them.
 
     Attributes
     ----------
-    rounds, local_iterations : int
-    optimizer, aggregation, tables : str
-    regularization, tolerance : float
+    asked : Fit
     clip : float or None
         None leaves it to the steps: `USUAL_CLIP`, or by terms what the noisy tables tell.
     attribute_rounds : int or None
         So many of the first private steps learn one weight for each attribute; None leaves it to the plan.
     by_terms : bool
         Whether private steps are made on what values add to the scores (`terms`); the plan tells.
-    table_noise, step_noise : CountNoise
-        Budget of the tables, and of all steps; the same one where both are noisy, which is spent once.
-    unit : Unit
-        Whom the promise is for, where rows are protected.
     """
 
-    rounds: int
-    local_iterations: int
-    optimizer: str
-    aggregation: str
-    tables: str
-    regularization: float
+    asked: Fit
     clip: float | None
-    tolerance: float
     attribute_rounds: int | None
-    table_noise: CountNoise
-    step_noise: CountNoise
-    unit: Unit
     by_terms: bool = False
+
+    @property
+    def step_noise(self) -> CountNoise:
+        """The budget of all steps; where the tables are noisy too it is theirs, and spent once."""
+        return self.asked.added
+
+    @property
+    def table_noise(self) -> CountNoise:
+        """The budget of the tables; none of those that stay at the stations."""
+        noise = self.step_noise
+        if self.asked.kind_of_tables != "local":
+            return noise
+        return CountNoise("none", 0.0, 0.0, noise.neighbors, noise.honest_fraction, noise.rows, noise.id_column)
 
     @property
     def averaging(self) -> bool:
         """Whether stations improve the weights themselves."""
-        return self.optimizer == "fedavg"
+        return self.asked.optimizer == "fedavg"
 
     @property
     def cut(self) -> float:
@@ -69,7 +71,7 @@ def settled(settings: Settings, shape: Shape) -> Settings:
     layout = shape.layout
     noisy = settings.step_noise.private and not settings.averaging
     by_terms = noisy and shape.tables == "dp" and terms.fits(layout)
-    usual = 0 if by_terms else first_rounds(None, settings.rounds, layout)
+    usual = 0 if by_terms else first_rounds(None, settings.asked.steps, layout)
     asked = settings.attribute_rounds if layout.structure == "naive" else 0
     return replace(
         settings,
@@ -80,8 +82,8 @@ def settled(settings: Settings, shape: Shape) -> Settings:
 
 def before_fit(settings: Settings, columns: list[str], personalize: bool) -> Preflight:
     """Return what a fit says of itself before anything is spent."""
-    counted = ("partial_counts",) if settings.tables != "local" else ()
+    counted = ("partial_counts",) if settings.asked.kind_of_tables != "local" else ()
     scored = ("partial_evaluate",) if personalize else ()
     noise = settings.step_noise
-    before = preflight(columns, (*counted, "partial_step", *scored), noise, noise.promises, settings.unit)
-    return replace(before, relation=relation_of(noise, settings.tables)) if noise.private else before
+    before = preflight(columns, (*counted, "partial_step", *scored), noise, noise.promises, settings.asked.whom)
+    return replace(before, relation=relation_of(noise, settings.asked.kind_of_tables)) if noise.private else before

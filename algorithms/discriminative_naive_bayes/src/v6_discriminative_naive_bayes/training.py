@@ -97,9 +97,11 @@ class Training:
         elif self.settings.step_noise.private:
             fit = self._descend(start)
         else:
-            fit = minimise(self._objective, start, self.settings.rounds, self.settings.tolerance, self._curvature())
+            fit = minimise(
+                self._objective, start, self.settings.asked.steps, self.settings.asked.tolerance, self._curvature()
+            )
         if fit.converged is False:
-            self.federation.warn(f"the weights had not converged after {self.settings.rounds} steps; raise rounds")
+            self.federation.warn(f"the weights had not converged after {self.settings.asked.steps} steps; raise rounds")
         return fit
 
     def _start(self) -> Floats:
@@ -117,20 +119,20 @@ class Training:
         tables = self.tables()
         if tables is None or self.counts is None:
             return None
-        return expected_curvature(self.layout, tables, self.counts) + self.settings.regularization
+        return expected_curvature(self.layout, tables, self.counts) + self.settings.asked.regularization
 
     def _request(self, points: Floats, shape: Shape | None = None, additive: bool = False) -> StepRequest:
         return StepRequest(
             shape=shape or self.shape,
             weights=points,
             counts=None if additive else self.counts,
-            iterations=self.settings.local_iterations if self.settings.averaging else 0,
-            regularization=self.settings.regularization,
-            by_rows=self.settings.aggregation == "by_rows",
+            iterations=self.settings.asked.local_iterations if self.settings.averaging else 0,
+            regularization=self.settings.asked.regularization,
+            by_rows=self.settings.asked.aggregation == "by_rows",
             noise=self.settings.step_noise,
             clip=self.settings.cut,
             step=max(self.step, 1),
-            steps=self.settings.rounds,
+            steps=self.settings.asked.steps,
             additive=additive,
         )
 
@@ -147,7 +149,7 @@ class Training:
         """Return the mean negative conditional log-likelihood over all stations and its gradient at every point: one round."""
         answer = self._ask(points) / 2.0**FRACTION_BITS
         sums = answer[1:].reshape(len(points), -1) / max(float(answer[0]), 1.0)
-        return regularised(sums[:, 0], sums[:, 1:], points, self.settings.regularization)
+        return regularised(sums[:, 0], sums[:, 1:], points, self.settings.asked.regularization)
 
     def _average(self, weights: Floats) -> Fit:
         """Federated averaging of the stations' own improvements.
@@ -158,14 +160,14 @@ class Training:
         objective: list[float] = []
         variance = self._noise_variance(weights, len(self.stations)) if self.settings.step_noise.private else 0.0
         longest = (self.settings.cut * len(self.stations)) ** 2
-        for _ in range(self.settings.rounds):
+        for _ in range(self.settings.asked.steps):
             if self.settings.step_noise.private:
                 answer = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS
                 moved = answer * trust(answer, variance) / len(self.stations)
                 moved *= longest / (longest + len(weights) * variance)
             else:
                 answer = self._ask(weights[None]) / 2.0**FRACTION_BITS
-                share = answer[0] if self.settings.aggregation == "by_rows" else float(len(self.stations))
+                share = answer[0] if self.settings.asked.aggregation == "by_rows" else float(len(self.stations))
                 moved = answer[2:] / max(share, 1.0)
                 objective.append(float(answer[1]))
             weights = np.clip(weights + moved, -LARGEST_WEIGHT, LARGEST_WEIGHT)
@@ -176,7 +178,7 @@ class Training:
     def _settled(self, objective: list[float]) -> bool:
         if len(objective) < 2:
             return False
-        return abs(objective[-2] - objective[-1]) <= self.settings.tolerance * max(abs(objective[-1]), 1.0)
+        return abs(objective[-2] - objective[-1]) <= self.settings.asked.tolerance * max(abs(objective[-1]), 1.0)
 
     def _descend(self, weights: Floats) -> Fit:
         """Descend along noisy, clipped gradients: by terms (`terms`), or in Adam's steps where they do not fit.
@@ -188,7 +190,7 @@ class Training:
         variance, asked = self._noise_variance(weights, rows), self.settings.attribute_rounds
         if asked and self.counts is not None:
             weights = self._by_attribute(self.counts, variance, asked)
-        left = self.settings.rounds - self.step
+        left = self.settings.asked.steps - self.step
         if left and self.settings.by_terms and self.counts is not None:
             return Fit(self._by_terms(self.counts, weights if asked else None, variance, left), [], None)
         return Fit(self._by_adam(weights, variance, LEARNING_RATE / 2 if asked else LEARNING_RATE, left), [], None)
@@ -215,7 +217,7 @@ class Training:
 
         beforehand = terms.known(layout, tables, counts, self._ordered())
         first = terms.first_weights(layout) if start is None else start
-        return terms.learn(ask, beforehand, first, variance, rounds, self.settings.regularization)
+        return terms.learn(ask, beforehand, first, variance, rounds, self.settings.asked.regularization)
 
     def _by_adam(self, weights: Floats, variance: float, rate: float, rounds: int) -> Floats:
         """Return weights after Adam's steps (`adam`)."""
@@ -223,13 +225,13 @@ class Training:
         def ask(weights: Floats) -> Floats:
             return np.asarray(self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS)
 
-        return descended(ask, weights, variance, rate, rounds, self.settings.regularization)
+        return descended(ask, weights, variance, rate, rounds, self.settings.asked.regularization)
 
     def _by_attribute(self, counts: Integers, variance: float, rounds: int) -> Floats:
         """Return weights of which those of an attribute are alike, after the first rounds."""
         shape = replace(self.shape, weights="attribute")
         curvature = information(shape.layout, tables_from_counts(shape.layout, counts, shape.prior), counts)
-        pull = self.settings.regularization * max(float(counts[: self.layout.classes].sum()), 1.0)
+        pull = self.settings.asked.regularization * max(float(counts[: self.layout.classes].sum()), 1.0)
 
         def ask(weights: Floats) -> Floats:
             held = np.clip(weights, -LARGEST_WEIGHT, LARGEST_WEIGHT)
