@@ -16,6 +16,7 @@ from ..randomness import secret_bytes
 from .codec import Message, decode, encode
 from .errors import MessageError
 from .manifest import Manifest, text_of
+from .memory import Memory
 from .packing import pack, unpack
 
 PROTOCOL = "fedbayes/2"
@@ -113,13 +114,6 @@ class Left(Protocol):
         """Return what was left under a digest."""
 
 
-class Folder(Left, Protocol):
-    """The job's folder at one node."""
-
-    def leave(self, content: bytes) -> bytes:
-        """Keep a sealed content for the other side of a message; return its digest."""
-
-
 def _text(request: Request, without: frozenset[str]) -> bytes:
     """Return the canonical text of a request; the sealed message, which may be long, goes in by its hash."""
     parts: dict[str, Any] = {}
@@ -201,7 +195,7 @@ class Reply(Message):
 Kept = TypeVar("Kept", Request, Reply)
 
 
-def filed(message: Kept, memory: Folder) -> Kept:
+def filed(message: Kept, memory: Memory) -> Kept:
     """Leave a long sealed content in the job's folder and return the message without it (see `Request.near`); a short one is returned as it is."""
     if len(message.sealed) < LEAST_FILED:
         return message
@@ -219,7 +213,7 @@ def seal_reply(
     organization: int,
     content: dict[str, Any],
     keys: KeyPair,
-    memory: Folder | None = None,
+    memory: Memory | None = None,
 ) -> Any:
     """Return the sealed reply of a station as JSON.
 
@@ -235,7 +229,7 @@ def seal_reply(
         Encoded, with raw bytes.
     keys : KeyPair
         The station's of the job.
-    memory : Folder, optional
+    memory : Memory, optional
         The job's folder, where the reply may stay if central shares it.
 
     Notes
