@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Broadcast, Sealed
 from fedbayes.federation.errors import ConvergenceError
+from fedbayes.typing import Floats
 
 from ..messages.names import START, Name
 from ..messages.private import (
@@ -32,7 +32,6 @@ from .points import Beside, Gradient
 from .setup import Prepared
 from .stages import Stages, sealed_parts
 
-Vector = npt.NDArray[np.float64]
 SPARE_ROUNDS = 3  # for the last information matrix and the mean, and one more
 FEWER = 1.2  # margin, as a logarithm, for risk sets with 3.3 times fewer complete records than are expected
 EXACT_START = 1e-7  # mean relative error of the reciprocals at zero: the log-likelihood there is made of them
@@ -68,14 +67,14 @@ class FederatedSurface:
         self.names: Sequence[str] = prepared.names
         self.tails = prepared.tails
         self.edge_rows = list(prepared.outcome.edge_rows)
-        self.hazard: Vector = np.zeros(0)
-        self.trend: Vector = np.zeros(0)
+        self.hazard: Floats = np.zeros(0)
+        self.trend: Floats = np.zeros(0)
         self.null, self.null_error = prepared.outcome.log_likelihood, 0.0
         self._layout = layout(prepared.plan)
         self._stages = Stages(federation, prepared.plan)
         self._source, self._version, self._step = START, 0, 0
         self._accepted, self._beside = {0: START}, dict[int, Beside]()
-        self._coefficients: Vector = np.zeros(len(prepared.names))
+        self._coefficients: Floats = np.zeros(len(prepared.names))
 
     @property
     def counts(self) -> list[int] | None:
@@ -134,7 +133,7 @@ class FederatedSurface:
         self.accept()
         return here
 
-    async def observed(self) -> Vector:
+    async def observed(self) -> Floats:
         """Enter the columns and return their sums over the events: four rounds, instead of `start`."""
         stages = [Stage("features", 0), Stage("observed", 0)]
         await self._stages.run([stages[0]], *await self._enter(0, stages))
@@ -142,7 +141,7 @@ class FederatedSurface:
         return np.asarray(revealed["observed"].ravel())
 
     async def evaluate(
-        self, step: int, coefficients: Vector, plan: Sequence[Pair], beside: Sequence[Beside] = ()
+        self, step: int, coefficients: Floats, plan: Sequence[Pair], beside: Sequence[Beside] = ()
     ) -> Gradient:
         """Evaluate at `coefficients`: four rounds and one for each refinement of the reciprocals; slopes beside in the same rounds."""
         self._stages.forget()  # what a step that was given up left open is of no use
@@ -198,7 +197,7 @@ class FederatedSurface:
     def _final(self) -> Stage:
         return Stage("information", self._step, self._version, rows=self.edge_rows)
 
-    async def squares(self) -> Vector:
+    async def squares(self) -> Floats:
         """Return the sum of products of score residuals at the last point, or of their sums by cluster, (features, features): four to eight rounds."""
         stages = [Stage(kind, self._step, self._version) for kind in kinds(self._layout)]
         request = EnterRequest(self.plan, self._step, [], stages, False, {})
@@ -220,7 +219,7 @@ class FederatedSurface:
         """Start the next reciprocals from the last ones."""
         self._accepted[self._step] = self._source
 
-    async def information(self, step: int, final: bool) -> Vector:
+    async def information(self, step: int, final: bool) -> Floats:
         """Return the information matrix: one round; the last time with the baseline hazard."""
         rows = self.edge_rows if final else []
         revealed = await self._stages.run([Stage("information", step, self._version, rows=rows)])
@@ -235,7 +234,7 @@ class FederatedSurface:
 
     async def seen_information(
         self, step: int, published: Broadcast, corrections: Sealed | None, final: bool
-    ) -> Vector:
+    ) -> Floats:
         """Return the information matrix where the outcome holder knows the linear predictor: three rounds.
 
         Parameters
@@ -256,7 +255,7 @@ class FederatedSurface:
             await self._stages.run([stage])
         return await self.information(step, final)
 
-    def _gradient(self, revealed: dict[str, Vector]) -> Gradient:
+    def _gradient(self, revealed: dict[str, Floats]) -> Gradient:
         events = 0.0 if self.plan.complete else self.events
         sign = (
             1.0 if self.plan.complete else -1.0
@@ -293,5 +292,5 @@ class FederatedSurface:
         return permuted[owner].published, entered[plan.helper].dealt
 
 
-def _floats(values: Vector) -> list[float]:
+def _floats(values: Floats) -> list[float]:
     return [float(value) for value in values]

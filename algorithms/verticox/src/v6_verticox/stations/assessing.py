@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.once import asked_once
+from fedbayes.typing import Floats
 
 from ..cox import survival as measures
 from ..cox.baseline import steps_of
@@ -31,8 +31,6 @@ from .scoring import ANSWER
 from .setup import LARGEST_WEIGHT
 from .sums import RESOLUTION, received, received_complete
 from .truncation import checked_entries, doubled, truncated
-
-Vector = npt.NDArray[np.float64]
 
 
 @partial
@@ -74,7 +72,7 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     return AssessReply(station.exact(measured, ANSWER, queries=0, summed=False))
 
 
-def _events(frame: Any, time: str, event: str) -> Vector:
+def _events(frame: Any, time: str, event: str) -> Floats:
     """Return the times of all events, (events,): of default times those that do not hang on who has a gap in a feature."""
     times, events = checked(frame[without_gaps(frame, [time, event])], time, event)
     return np.asarray(times[events == 1])
@@ -88,7 +86,7 @@ def note_times(station: Station, column: str, times: list[float], chosen: bool) 
     station.history.note_bins(column, None, np.nextafter(times, np.inf).tolist(), chosen)
 
 
-def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any]:
+def _baseline(outcome: Survival, predictor: Floats, limit: int) -> dict[str, Any]:
     """Return the baseline at its points; `predictor`, (records,), of which each has one row or, with times of entry, two."""
     described = describe(outcome, limit)
     if outcome.weights is None:
@@ -102,7 +100,7 @@ def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any
     }
 
 
-def _counted(frame: Any, outcome: Survival, predictor: Vector, request: AssessRequest, limit: int) -> Survival:
+def _counted(frame: Any, outcome: Survival, predictor: Floats, request: AssessRequest, limit: int) -> Survival:
     """Return the outcome with the case weights and times of entry that a new baseline counts records by, of which none is that of few."""
     column, entry = request.case("weights"), request.case("entry")
     if column is not None:
@@ -111,7 +109,7 @@ def _counted(frame: Any, outcome: Survival, predictor: Vector, request: AssessRe
     return outcome if entry is None else truncated(outcome, checked_entries(frame, entry, outcome, limit))
 
 
-def _hazard_of_cases(outcome: Survival, predictor: Vector) -> Vector:
+def _hazard_of_cases(outcome: Survival, predictor: Floats) -> Floats:
     """Return the cumulative baseline hazard by row of the secret order, (rows,), of rows with weights."""
     holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, weights=outcome.weights)
     own = doubled(np.exp(predictor - predictor.max()), len(outcome.time) // len(predictor))
@@ -122,7 +120,7 @@ def _hazard_of_cases(outcome: Survival, predictor: Vector) -> Vector:
 
 
 def _measures(
-    outcome: Survival, predictor: Vector, request: AssessRequest, limit: int, events: Vector
+    outcome: Survival, predictor: Floats, request: AssessRequest, limit: int, events: Floats
 ) -> dict[str, Any]:
     check_levels(predictor, limit)
     times = times_of(outcome, request.times, limit, events)
@@ -152,7 +150,7 @@ def _measures(
     }
 
 
-def _concordance(outcome: Survival, predictor: Vector, end: float) -> float | None:
+def _concordance(outcome: Survival, predictor: Floats, end: float) -> float | None:
     """Return the concordance of pairs with an event up to a time, None where no pair can be compared."""
     event = (outcome.event == 1) & (outcome.time <= end)
     try:
@@ -161,7 +159,7 @@ def _concordance(outcome: Survival, predictor: Vector, end: float) -> float | No
         return None
 
 
-def _calibrations(outcome: Survival, predicted: Vector, times: Vector, groups: int, limit: int) -> list[dict[str, Any]]:
+def _calibrations(outcome: Survival, predicted: Floats, times: Floats, groups: int, limit: int) -> list[dict[str, Any]]:
     """Return calibration at every time, of the groups of the middle one; empty where one, or two times together, would tell of few records."""
     middle = len(times) // 2
     parts = measures.prediction_groups(predicted[:, middle], groups, RESOLUTION) if groups else []
@@ -175,7 +173,7 @@ def _calibrations(outcome: Survival, predicted: Vector, times: Vector, groups: i
     return calibrations
 
 
-def times_of(outcome: Survival, wanted: list[float] | None, limit: int, events: Vector | None = None) -> Vector:
+def times_of(outcome: Survival, wanted: list[float] | None, limit: int, events: Floats | None = None) -> Floats:
     """Return the times asked for, or quantiles 10 % to 90 % of the times of `events`, with enough events between them (`guards`)."""
     if wanted is None:
         return own_times(outcome, limit, events)
@@ -184,7 +182,7 @@ def times_of(outcome: Survival, wanted: list[float] | None, limit: int, events: 
     return times
 
 
-def predicted_survival(outcome: Survival, predictor: Vector, curves: list[Curve], times: Vector) -> Vector:
+def predicted_survival(outcome: Survival, predictor: Floats, curves: list[Curve], times: Floats) -> Floats:
     """Return predicted survival, (records, times), by each record's stratum."""
     known = {curve.stratum: measures.Steps(np.array(curve.times), np.array(curve.hazard), 0.0) for curve in curves}
     predicted = np.ones((len(predictor), len(times)))

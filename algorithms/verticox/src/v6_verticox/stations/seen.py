@@ -23,13 +23,13 @@ columns together give the columns.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.federation import Sealed, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
 from fedbayes.federation.once import asked_once
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import expand_wide
+from fedbayes.typing import Floats, Words
 
 from ..cox.likelihood import RiskSets, curvature_product, evaluate_predictor
 from ..cox.subspace import maximised
@@ -44,7 +44,6 @@ from .sums import masked_for, received
 ANSWER = "verticox: sums over the records of a fit"
 LARGEST = 2.0**20
 """With `SUM_BITS` fractional bits a sum of four such still fits 64 bits; no predictor of scaled columns is near it."""
-Vector = npt.NDArray[np.float64]
 
 
 def columns_key(station: Station, peer: int) -> bytes:
@@ -85,7 +84,7 @@ def refuse_seen_placement(station: Station, plan: Plan) -> None:
         raise MessageError("central must not run where the outcome is with this solver")
 
 
-def masked_predictor(holder: ShareHolder, step: int, predictor: Vector) -> Sealed | None:
+def masked_predictor(holder: ShareHolder, step: int, predictor: Floats) -> Sealed | None:
     """Return the own predictor plus masks that cancel over the participants, sealed for the outcome holder.
 
     Raises
@@ -98,7 +97,7 @@ def masked_predictor(holder: ShareHolder, step: int, predictor: Vector) -> Seale
     return masked_for(holder.station, holder.plan.holders[-1], predictor, f"predictor|{step}", holder.plan)
 
 
-def _dealt(station: Station, plan: Plan, step: int) -> npt.NDArray[np.uint64]:
+def _dealt(station: Station, plan: Plan, step: int) -> Words:
     """Return A' B less the mask that the outcome holder adds, (others' columns, vectors, 2)."""
     if station.has_data or station.aggregator == station.organization:
         raise MessageError("the helper must hold no data and must not run the central function")
@@ -154,7 +153,7 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     )
 
 
-def total_predictor(holder: ShareHolder, step: int, predictors: dict[int, Sealed]) -> Vector:
+def total_predictor(holder: ShareHolder, step: int, predictors: dict[int, Sealed]) -> Floats:
     """Return the sum of the other stations' linear predictors, (records,)."""
     plan = holder.plan
     if sorted(predictors) != sorted([*plan.senders, plan.helper]):
@@ -162,9 +161,7 @@ def total_predictor(holder: ShareHolder, step: int, predictors: dict[int, Sealed
     return received(holder.station, predictors, plan.records, f"predictor|{step}")
 
 
-def _moves(
-    station: Station, risk: RiskSets, step: int, reached: Vector, searches: bool
-) -> tuple[Vector, npt.NDArray[np.float64]]:
+def _moves(station: Station, risk: RiskSets, step: int, reached: Floats, searches: bool) -> tuple[Floats, Floats]:
     """Return the changes of the predictor in all steps so far, (records, steps), and the combination of them to stand at."""
     before = station.kept(f"moves|{step - 1}") if step > 1 else {}
     moves, last = before.get("moves", np.zeros((len(reached), 0))), before.get("combination", np.zeros(0))
