@@ -323,15 +323,15 @@ def test_points_are_for_the_question_that_was_tallied(clinic: pd.DataFrame, what
             if what == "spent":
                 sums.died[:] *= 2
                 return super().information(replace(sums, deaths=sums.deaths * 2))
-            question = self.known.question
+            question = self.tallied.question
             changed_ = {
                 "domain": replace(question, domain={**question.domain, "age": {"bounds": [60, 60.1]}}),
                 "features": replace(question, domain=dict(reversed(question.domain.items()))),
                 "times": replace(question, times=question.times[:-1], sizes=[len(question.times) - 1]),
             }
-            self.known = replace(self.known, question=changed_.get(what, question))
+            self.tallied = replace(self.tallied, question=changed_.get(what, question))
             if what == "centre":
-                self.known = replace(self.known, centre=self.known.centre + 0.5)
+                self.tallied = replace(self.tallied, centre=self.tallied.centre + 0.5)
             return found
 
     texts = {"domain": "this fit", "features": "this fit", "spent": "this matrix of squares"}

@@ -74,18 +74,18 @@ def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
         return private_by_rows(federation, asked.organizations, question, asked, asked.penalty)
     called = (*SUMMING, *(WEIGHING if asked.weights else ()), *(SCORING if asked.sandwich else ()))
     stations = stations_of_exact(federation, asked.organizations, question, called)
-    known = tally(federation, stations, question)
-    sums = Sums(federation, stations, known, asked.limit - asked.sandwich)
+    tallied = tally(federation, stations, question)
+    sums = Sums(federation, stations, tallied, asked.limit - asked.sandwich)
     solution = solve_sums(sums, asked.penalty, asked.tolerance)
     scores = sums.scores(solution.sums) if asked.sandwich else None
     model = horizontal_result.model_json(
-        known, question.grids[0], solution, asked.penalty, asked.time_transform, scores
+        tallied, question.grids[0], solution, asked.penalty, asked.time_transform, scores
     )
-    result.warn_of_units(federation, question.labels, solution.coefficients / widths(known))
-    horizontal_result.warn_of_coarse_times(federation, question.ties, known.events, solution)
+    result.warn_of_units(federation, question.labels, solution.coefficients / widths(tallied))
+    horizontal_result.warn_of_coarse_times(federation, question.ties, tallied.events, solution)
     return federation.result(
         model=model,
-        privacy=horizontal_result.privacy(known.question, asked.sandwich),
+        privacy=horizontal_result.privacy(tallied.question, asked.sandwich),
         diagnostics={"evaluations": solution.evaluations, "times_asked": len(question.times)},
     )
 

@@ -38,8 +38,8 @@ class Solution:
 class Sums:
     """What a fit asks of the stations, at one point after the other."""
 
-    def __init__(self, federation: Federation, stations: Sequence[int], known: Tallied, limit: int) -> None:
-        self.federation, self.stations, self.known, self.limit = federation, stations, known, limit
+    def __init__(self, federation: Federation, stations: Sequence[int], tallied: Tallied, limit: int) -> None:
+        self.federation, self.stations, self.tallied, self.limit = federation, stations, tallied, limit
         self.number = 0
         self.concordance: float | None = None
 
@@ -52,29 +52,29 @@ class Sums:
             If no point or round is left.
         """
         if self.number == MOST_EVALUATIONS or self.federation.rounds + 2 > self.limit:
-            largest = self.known.question.labels[int(np.argmax(np.abs(coefficients)))]
+            largest = self.tallied.question.labels[int(np.argmax(np.abs(coefficients)))]
             raise ConvergenceError(
                 f"no convergence at the points or rounds that a fit may ask for; the largest effect is that of {largest}: if it separates the events or has "
                 "outliers, leave it out, transform it or set a penalty; otherwise raise max_rounds"
             )
         self.number += 1
-        self.point = Point(self.known.question, self.known.centre, self.known.scale, coefficients, self.number)
-        times, columns = len(self.known.question.times), len(coefficients)
-        efron = self.known.question.ties == "efron"
+        self.point = Point(self.tallied.question, self.tallied.centre, self.tallied.scale, coefficients, self.number)
+        times, columns = len(self.tallied.question.times), len(coefficients)
+        efron = self.tallied.question.ties == "efron"
         sizes = [times * columns, *[times * (1 + columns)] * (2 if efron else 1)]
         values = self._sum("partial_risk", RiskRequest(self.point), sum(sizes))
         if values is None:
             return None
         died, risk, *tied = np.split(values, np.cumsum(sizes)[:-1])
         shape = (times, 1 + columns)
-        deaths = self.known.events.astype(np.float64)
+        deaths = self.tallied.events.astype(np.float64)
         own = tied[0].reshape(shape) if efron else np.zeros(shape)
-        sums = RiskSums(deaths, died.reshape(times, columns), risk.reshape(shape), own, self.known.weight)
+        sums = RiskSums(deaths, died.reshape(times, columns), risk.reshape(shape), own, self.tallied.weight)
         return sums if sums.usable else None
 
     def information(self, sums: RiskSums) -> Floats:
         """Return the information matrix at the last point, and keep the concordance there; one round."""
-        request = SquaresRequest(self.point, *sums.hazard_increments(), self.known.records)
+        request = SquaresRequest(self.point, *sums.hazard_increments(), self.tallied.records)
         squares, pairs = self._symmetric("partial_squares", request, 2)
         self.concordance = float(pairs[0] / pairs[1]) if pairs[1] > 0.0 else None
         return sums.information(squares)
@@ -121,8 +121,8 @@ def solve_sums(sums: Sums, penalty: float, tolerance: float) -> Solution:
     ConvergenceError
         When coefficients run away, naming them, or points or rounds run out.
     """
-    labels = sums.known.question.labels
-    ridge = np.asarray(penalty / widths(sums.known) ** 2, dtype=np.float64)
+    labels = sums.tallied.question.labels
+    ridge = np.asarray(penalty / widths(sums.tallied) ** 2, dtype=np.float64)
     beta = np.zeros(len(labels))
     here = sums.at(beta)
     if here is None:

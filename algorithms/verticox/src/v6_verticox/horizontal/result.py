@@ -35,14 +35,14 @@ def warn_of_coarse_times(federation: Federation, ties: str, events: Integers, so
 
 
 def model_json(
-    known: Tallied, grid: Floats, solution: Solution, penalty: float, transform: str | None, scores: Floats | None
+    tallied: Tallied, grid: Floats, solution: Solution, penalty: float, transform: str | None, scores: Floats | None
 ) -> dict[str, Any]:
     """Return the fitted model as JSON, in the units of the data; the baseline is that of a record at the mean of every feature.
 
     `grid` (times,): as it was asked for.
     `scores` (columns, columns): sum over clusters of products of score residuals, of which the covariance is the sandwich; None: that of the model.
     """
-    question, unit = known.question, widths(known)
+    question, unit = tallied.question, widths(tallied)
     labels = question.labels
     coefficients = solution.coefficients / unit
     information = solution.information * np.outer(unit, unit) + penalty * np.eye(len(labels))
@@ -56,7 +56,7 @@ def model_json(
         "split": "horizontal",
         "penalty": penalty,
         **question_json(question),
-        **cases_json(known, scores is not None),
+        **cases_json(tallied, scores is not None),
         "grid": grid.tolist(),
         "coefficients": coefficient_table(labels, coefficients, covariance),
         "covariance": covariance.tolist(),
@@ -67,11 +67,11 @@ def model_json(
         "likelihood_ratio_test": likelihood_ratio(gain, len(labels)),
         "proportional_hazards": unavailable(transform, WEIGHTED)
         if question.weights
-        else check(labels, score(known, solution, transform) * unit, naive, transform),
-        "offset": float(coefficients @ (middle + half * known.centre)),
+        else check(labels, score(tallied, solution, transform) * unit, naive, transform),
+        "offset": float(coefficients @ (middle + half * tallied.centre)),
         "baseline": baseline_json(question, solution.sums.hazard_increments()[0]),
-        "records": known.records,
-        "events": int(known.events.sum()),
+        "records": tallied.records,
+        "events": int(tallied.events.sum()),
     }
 
 
@@ -100,16 +100,16 @@ def formula_json(question: Question) -> dict[str, Any]:
     return {"formula": question.formula, "terms": design.by_term, "levels": levels}
 
 
-def cases_json(known: Tallied, robust: bool) -> dict[str, Any]:
+def cases_json(tallied: Tallied, robust: bool) -> dict[str, Any]:
     """Return how records count."""
-    question = known.question
+    question = tallied.question
     return {
         "strata": next(iter(question.strata), None),
         "weights": question.weights or None,
         "entry": question.entry or None,
         "robust": robust,
         "cluster": question.cluster or None,
-        "clusters": known.clusters,
+        "clusters": tallied.clusters,
     }
 
 
@@ -131,9 +131,9 @@ def baseline_json(question: Question, spent: Floats) -> dict[str, Any]:
     return {"strata": parts} if question.strata else parts[0]
 
 
-def score(known: Tallied, solution: Solution, transform: str | None) -> Floats:
+def score(tallied: Tallied, solution: Solution, transform: str | None) -> Floats:
     """Return the score of every column's interaction with a function of time, (columns,), of centred and scaled columns."""
-    question, deaths, others = known.question, known.events, known.censored
+    question, deaths, others = tallied.question, tallied.events, tallied.censored
     times = np.array(question.times)
     when = question.slots.spread(times[:, None])[:, 0]
     when[question.slots.beyond] = [own[-1] for own in question.grids]

@@ -204,6 +204,6 @@ def check_columns(question: Question, counted: grid.Tally, minimum_count: int) -
             )
 
 
-def widths(known: Tallied) -> Floats:
+def widths(tallied: Tallied) -> Floats:
     """Return what one unit of each centred and scaled column is in the units of the data, (columns,)."""
-    return np.asarray(known.scale * np.array([half for _, half in known.question.spans]))
+    return np.asarray(tallied.scale * np.array([half for _, half in tallied.question.spans]))
