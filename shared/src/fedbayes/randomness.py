@@ -16,23 +16,6 @@ from numpy.typing import ArrayLike
 
 from .typing import Booleans, Floats, Integers, Words
 
-__all__ = [
-    "ResearchSampler",
-    "bernoulli_dyadic",
-    "bernoulli_exp",
-    "bernoulli_normal",
-    "fill",
-    "floating_uniforms",
-    "odd_failures",
-    "secret_bytes",
-    "standard_cauchy",
-    "standard_normal",
-    "student_t",
-    "uniform_bits",
-    "uniform_floats",
-    "uniform_integers",
-]
-
 _SMALLEST_UNIFORM = 2.0**-53  # half the spacing of float64 below 1: uniforms are odd multiples of it, never 0 or 1
 FEWEST_CANDIDATES = 256
 """Proposals of a step of rejection: so few cost what one does, and a short vector is full after a step or two."""

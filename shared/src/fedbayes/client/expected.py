@@ -15,8 +15,6 @@ from ..bayes.features import CategoricalTables
 from ..randomness import ResearchSampler
 from ..typing import Floats, Integers
 
-__all__ = ["GRID", "SIGNAL", "Feature", "Tables", "accuracy", "drawn", "law"]
-
 SIGNAL = 0.5
 """Deviation of the log-odds: ten such features tell two classes apart in about eight of ten records."""
 DRAWS = 24

@@ -25,8 +25,6 @@ from ..typing import Integers
 from .checks import positive, probability
 from .gaussian import mu_of, share_sigma, unit_sigma
 
-__all__ = ["Change", "DilutedLaplace", "DiscreteGaussian", "DiscreteLaplace", "Law", "law_of", "usual_deviation"]
-
 SLACK = 1e-4
 """Part of epsilon (of 1, if it is larger) that Gaussian noise in shares may differ by from the law that it is accounted as."""
 

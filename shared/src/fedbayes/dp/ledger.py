@@ -25,8 +25,6 @@ from . import clock, promise
 from .storage import Storage
 from .witness import Witness
 
-__all__ = ["Entry", "Ledger", "LedgerExhausted", "LedgerOlder", "LedgerUnusable"]
-
 _ROUNDING = 2.0**-50  # of a limit, once: decimal parts of a budget do not add up to it exactly
 _DAY = 86_400.0  # seconds
 _LARGEST = 1e100  # of one cost: sums stay finite

@@ -9,18 +9,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = [
-    "IMPLIED_DELTA",
-    "MOST_DELTA",
-    "MOST_EPSILON",
-    "WEAK_EPSILON",
-    "budget_delta",
-    "certainty",
-    "covers",
-    "excess",
-    "holds",
-]
-
 MOST_EPSILON = 20.0  # see the text above
 LEAST_EPSILON = 1e-9
 """What is asked for less is nothing but noise, of a width that floating point does not hold."""

@@ -32,8 +32,6 @@ import numpy as np
 from ..randomness import bernoulli_exp, bernoulli_normal, fill, odd_failures, secret_bytes, uniform_integers
 from ..typing import Booleans, Integers
 
-__all__ = ["FINEST_BITS", "LARGEST_SCALE", "fine_laplace", "gaussian", "laplace"]
-
 LARGEST_SCALE = 2.0**52
 """Of noise in 64-bit integers: 2^10 scales stay below 2^63."""
 FINEST_BITS = 1074

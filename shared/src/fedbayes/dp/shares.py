@@ -24,17 +24,6 @@ from . import mechanisms
 from .checks import positive, probability
 from .gaussian import SMALLEST_SHARE
 
-__all__ = [
-    "HONEST_FRACTION",
-    "UntrustedFraction",
-    "diluted_geometric",
-    "dilution",
-    "discrete_gaussian",
-    "honest_parties",
-    "polya",
-    "trusting_at_most",
-]
-
 HONEST_FRACTION = 0.8
 """The part of the parties whose shares must suffice, by default, in every method."""
 

@@ -64,8 +64,6 @@ from .smooth_removals import (
 )
 from .smooth_replacements import largest_change
 
-__all__ = ["SmoothSensitivity", "mean", "mean_and_variance", "standard_deviation", "variance"]
-
 MOST_ROWS_SEARCHED = 200
 """Number of rows (public under replace_one) up to which the standard deviation's worst tables are searched."""
 _EQUAL = 1e-12  # relative rounding error of sums of squares

@@ -7,8 +7,6 @@ from typing import Any
 
 from .results import OMITTED
 
-__all__ = ["is_left_out", "of_fit"]
-
 MATCHING = ("id_column", "rows_aligned")
 """How records are matched: by one of these."""
 

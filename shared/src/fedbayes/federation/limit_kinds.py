@@ -12,8 +12,6 @@ from typing import Any
 
 from .tables.dialect import DECIMALS, SEPARATORS
 
-__all__ = ["AMOUNT", "COUNT", "DECIMAL", "FALSE", "FLAG", "LIST", "MAPPING", "NAME", "SEPARATOR", "Kind", "limit"]
-
 NO_NAME = re.compile(r"""^["'{]|["'}]$|[;\n\t|]""")
 """In an entry of a list without brackets: it is another kind of list."""
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")

@@ -26,8 +26,6 @@ import numpy.typing as npt
 from ..randomness import uniform_bits
 from ..typing import Words
 
-__all__ = ["MOST_BITS", "PointKeys", "deal_points", "histogram"]
-
 LEAF_BITS = 2
 """A leaf of the tree holds four numbers of 32 bits."""
 MOST_BITS = 24  # a key expands to 2^bits numbers of 4 bytes: 64 MB

@@ -33,8 +33,6 @@ from .prg import expand
 from .wide import BITS, Wide
 from .wires import ring_bits
 
-__all__ = ["CHECKSUM_BYTES", "MOST_PARTS", "Form", "is_sum", "padded", "relayed"]
-
 MOST_PARTS = 256
 """Share holders whose parts may be added: what leaves the modulus is counted in one byte."""
 CHECKSUM_BYTES = 32

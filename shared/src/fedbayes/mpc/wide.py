@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BITS", "Wide"]
-
 BITS = 128  # of the ring
 WORD = 64  # bits of one of the two words
 HALF = np.uint64(32)  # bits of half a word

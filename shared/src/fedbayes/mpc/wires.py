@@ -14,8 +14,6 @@ from typing import Any
 from .prg import expand
 from .wide import Wide
 
-__all__ = ["Share", "Wire", "added", "expand_wide", "ring_bits"]
-
 RING_GUARD = 46
 """Bits beyond the fractional ones: an opening of a value below 2^b wraps with probability 2^-(46 - b)."""
 

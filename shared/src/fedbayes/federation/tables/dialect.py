@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["COMMA", "DECIMALS", "SEPARATORS", "Dialect", "of_file"]
-
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 """Value of the setting `csv_separator` -> character."""
 DECIMALS = ("point", "comma")
