@@ -1,4 +1,4 @@
-"""Wrong commands of about 380 kinds, on the files of `test_wrong_commands`, with what is to be answered."""
+"""Wrong commands of about 430 kinds, on the files of `test_wrong_commands`, with what is to be answered."""
 
 PARTY = ("--party", "a=a.csv", "--party", "b=b.csv", "--party", "c=c.csv")
 FIT = ("run", "dp_naive_bayes", "fit", *PARTY)
@@ -495,5 +495,83 @@ WRONG = [
     ([*FIT, "--arg", "label=y", "--arg", "epsilon=one", *OUT], "epsilon must be a number"),
     ([*FIT, "--arg", "label=y", "--arg", "epsilon=1", "--arg", "noise=loud", *OUT], "noise must be one of"),
     ([*FIT, "--arg", "label=y", "--arg", "epsilon=1", *OUT], "domain"),
+    # what people of other packages write
+    *(
+        ([*STUDY, "--arg", f"{theirs}=1"], f"no argument '{theirs}' (did you mean '{ours}'?)")
+        for theirs, ours in (
+            ("eps", "epsilon"),
+            ("privacy_budget", "epsilon"),
+            ("y", "label"),
+            ("class", "label"),
+            ("X", "features"),
+            ("covariates", "features"),
+            ("alpha", "pseudocount"),
+            ("bounds", "domain"),
+            ("categories", "domain"),
+            ("stations", "organizations"),
+            ("id", "id_column"),
+        )
+    ),
+    *(
+        ([*COX, "--arg", f"{theirs}=1"], f"no argument '{theirs}' (did you mean '{ours}'?)")
+        for theirs, ours in (
+            ("duration_col", "time"),
+            ("durations", "time"),
+            ("entry_col", "entry"),
+            ("weights_col", "weights"),
+            ("cluster_col", "cluster"),
+            ("max_iter", "max_rounds"),
+            ("tol", "tolerance"),
+            ("l2", "penalty"),
+        )
+    ),
+    *(
+        ([*NETWORK, f"{theirs}=1"], f"no argument '{theirs}' (did you mean '{ours}'?)")
+        for theirs, ours in (
+            ("nodes", "columns"),
+            ("max_indegree", "max_parents"),
+            ("scoring_method", "score"),
+            ("white_list", "required_edges"),
+            ("black_list", "forbidden_edges"),
+            ("state_names", "domain"),
+        )
+    ),
+    ([*COUNT, "where=x"], "no argument 'where' (did you mean 'conditions'?)"),
+    *(([*STUDY, "--arg", f"{name}=1"], "there is no seed") for name in ("seed", "random_state")),
+    ([*COX, "--arg", "conf_level=0.9"], "intervals are of 95 %; others follow from the standard errors"),
+    (["run", "client_toy", "fit", *PARTY, *OUT, "--column", "x"], "given as --arg column=VALUE"),
+    (["check", "client_toy", "fit", *PARTY, "--epsilon", "1"], "given as --arg epsilon=VALUE"),
+    (["plan", "dp_naive_bayes", "fit", "--label", "y"], "given as --arg label=VALUE"),
+    (["run", "client_toy", "fit", "a.csv", *OUT], "a table is given as --party NAME=FILE"),
+    (["check", "client_toy", "fit", "--party", "a=a.csv", "b=b.csv"], "a table is given as --party NAME=FILE"),
+    *(
+        ([word], part)
+        for word, part in (
+            ("fit", "`fedbayes run ALGORITHM fit`"),
+            ("describe", "`fedbayes run ALGORITHM describe`"),
+            ("report", "`fedbayes show RESULT --report FILE.html`"),
+            ("plot", "--report FILE.html"),
+            ("export", "--export FILE.csv"),
+            ("help", "`fedbayes --help`"),
+            ("version", "`fedbayes --version`"),
+            ("draft", "`fedbayes domain draft FILE`"),
+            ("peers", "`fedbayes node peers FOLDER`"),
+        )
+    ),
+    (["node", "ledger", "folder"], "`fedbayes ledger FOLDER`"),
+    (["predict", "a.csv", "m.json"], "m.json is no table: name the result first"),
+    *(
+        ([*TOY, "--arg", "column=x", "--policy", f"{name}={value}", *OUT], f"'{name}' cannot be read; write {written}")
+        for name, value, written in (
+            ("minimum_count", "-1", "a whole number, at least 0"),
+            ("minimum_count", " ", "a whole number, at least 0"),
+            ("minimum_rows", "5.5", "a whole number, at least 0"),
+            ("maximum_epsilon", "inf", "a number with a point and no unit"),
+            ("allow_predictions", "ja", '"true" or "false"'),
+            ("allowed_columns", "x;y", "a list, such as"),
+            ("csv_decimal", ",", "one of point, comma"),
+            ("pinned_keys", "north", "{organization: fingerprint}"),
+        )
+    ),
 ]
 """Words of the command, and what the line must hold."""

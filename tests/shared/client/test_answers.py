@@ -1,6 +1,8 @@
 """A result as an object: the dict it was, and what people do with it; conversions against the libraries that they are for."""
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from dataclasses import fields
@@ -13,8 +15,13 @@ from sklearn.base import clone
 
 import fedbayes
 from fedbayes.bayes.bif import from_bif
+from fedbayes.bayes.features import Gaussian
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.schema import Schema
 from fedbayes.client import view
 from fedbayes.client.commands.exits import UsageProblem
+from fedbayes.client.csv_text import csv_of
+from fedbayes.client.pages.report import render
 from fedbayes.client.result import ConversionError, Result
 from fedbayes.federation.embedded import EmbeddedFederation
 
@@ -130,6 +137,40 @@ def test_from_python_wrong_files_and_tables_are_answered_with_the_remedy(tmp_pat
     classifier = found.to_sklearn(next(iter(NETWORK["nodes"])))
     with pytest.raises(UsageProblem, match="must be a pandas data frame"):
         classifier.predict([[1, 2]])
+
+
+def test_an_attribute_that_a_result_has_not_is_answered_with_where_it_is(bayes_model):
+    found = answer(bayes_model)
+    for name, told in (
+        ("model", "it is a dict: result['model']"),
+        ("class_counts", "result['model']['class_counts']"),
+        ("coef_", "to_frame()"),
+        ("predict_proba", "to_sklearn() has predict_proba"),
+        ("nothing", "it has the entries 'model', 'privacy'"),
+    ):
+        with pytest.raises(AttributeError) as problem:
+            getattr(found, name)
+        assert told in str(problem.value)
+    assert copy.deepcopy(found) == pickle.loads(pickle.dumps(found)) == found
+
+
+def test_gaussian_features_tell_mean_and_deviation_of_every_class():
+    mean, variance = np.array([40.0, 150.0]), np.array([400.0, 1600.0])
+    gaussian = Gaussian.from_parameters(np.array([700.0, 300.0]), mean, variance, (0.0, 500.0))
+    schema = Schema.from_domain({"crp": {"bounds": [0, 500]}, "ill": {"categories": ["no", "yes"]}})
+    model = NaiveBayes(schema, "ill", np.array([700.0, 300.0]), {"crp": gaussian}).to_dict()
+    told = "gaussian, mean (deviation): no 40 (20); yes 150 (40)"
+    assert told in answer(model).summary()
+    assert told in render(answer(model), "A title")
+
+
+def test_the_table_of_coefficients_is_exported_without_a_word_about_formulas(rossi, capsys):
+    frame = rossi[1].summary
+    assert "-log2(p)" in frame.columns
+    csv_of(frame)
+    assert capsys.readouterr().err == ""
+    csv_of(frame.assign(**{"-name": 1}))
+    assert "cells begin as formulas do" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{}", '{"a": 1}', "{"])

@@ -71,6 +71,22 @@ def test_what_all_stations_refuse_is_told_once(command, folders):
     assert "error: alpha, beta, gamma would refuse" in err
 
 
+def test_check_says_what_central_would_refuse_once_it_knows_who_takes_part(command, tmp_path):
+    """A helper that is missing: every station would take part, and the run would end after the same round."""
+    for name, column in (("a", "age"), ("b", "stage")):
+        rows = "\n".join(f"{k},{k % 3}" for k in range(40))
+        (tmp_path / f"{name}.csv").write_text(f"id,{column}\n{rows}\n")
+    words = ["scalar_product", "contingency", "--party", "a=a.csv", "--party", "b=b.csv", "--quiet"]
+    words += ["--policy", "minimum_organizations=2", "--arg", "id_column=id", "--arg", 'columns=["age", "stage"]']
+    for more in (["check", *words], ["run", *words, "--out", "r.json"]):
+        code, out, err = command(*more)
+        assert (code, out) == (2, "")
+        assert "helper: no organization without data takes part" in err
+    code, out, _ = command("check", *words, "--helper", "notary")
+    assert code == 0
+    assert out.count("yes") == 3
+
+
 def test_check_refuses_wrong_arguments_as_run_does(command, folders):
     assert check(command, folders, "--arg", "nothing=1")[0] == 2
     assert command("check", "client_toy", "nothing", *folders)[0] == 2

@@ -100,6 +100,52 @@ def test_a_draft_knows_identifiers_dates_and_codes_of_gaps(command, tmp_path):
     assert all("dates: no method takes them" in lines[name] for name in ("seen", "born"))
 
 
+def test_codes_with_zeros_in_front_are_no_numbers_though_one_is_there_twice(command, tmp_path):
+    codes = [f"{k:07}" for k in (*range(60), 7)]
+    pd.DataFrame({"Patientnr": codes, "x": range(61)}).to_csv(tmp_path / "p.csv", index=False)
+    code, out, _ = command("domain", "draft", "p.csv")
+    assert code == 0
+    line = next(line for line in out.splitlines() if "Patientnr" in line)
+    assert "{type: identifier}" in line
+    assert "some of them twice" in line
+    (tmp_path / "d.yaml").write_text("columns:\n  Patientnr: {type: identifier}\n")
+    code, out, _ = command("domain", "check", "d.yaml", "p.csv", "--json")
+    assert code == 1
+    assert json.loads(out)["p.csv"][0]["remedy"].endswith("keep one row of each")
+
+
+def test_files_with_other_columns_of_the_same_people_fit_though_each_lacks_those_of_the_others(command, tmp_path):
+    (tmp_path / "one.csv").write_text("id,age\n1,40\n2,70\n")
+    (tmp_path / "two.csv").write_text("id,stage\n1,I\n2,II\n")
+    study = """columns:
+  id: {type: identifier}
+  age: {type: integer, bounds: [0, 99]}
+  old: {type: category, categories: [n, y], cut: {column: age, at: [65]}}
+  stage: {type: category, categories: [I, II]}
+"""
+    (tmp_path / "d.yaml").write_text(study)
+    code, out, _ = command("domain", "check", "d.yaml", "one.csv", "two.csv")
+    assert (code, out.splitlines()) == (0, ["one.csv fits: 3 columns, 2 rows", "two.csv fits: 2 columns, 2 rows"])
+    (tmp_path / "three.csv").write_text("id,age,stage\n1,40,I\n2,70,II\n")  # now columns are at two: whole records
+    assert command("domain", "check", "d.yaml", "one.csv", "three.csv")[0] == 1
+    (tmp_path / "d.yaml").write_text(study + "  bmi: {type: number, bounds: [9, 99]}\n")  # nobody has it
+    code, out, _ = command("domain", "check", "d.yaml", "one.csv", "two.csv", "--json")
+    assert code == 1
+    assert [one["column"] for one in json.loads(out)["two.csv"] if one["remedy"]] == ["bmi"]
+
+
+def test_a_name_that_the_dictionary_has_too_is_not_taken_for_a_misspelt_one(command, tmp_path):
+    (tmp_path / "one.csv").write_text("stage,agee\n1,2\n")
+    (tmp_path / "d.yaml").write_text(
+        "columns:\n  age: {type: integer, bounds: [0, 9]}\n  stage: {type: integer, bounds: [0, 9]}\n"
+    )
+    found = json.loads(command("domain", "check", "d.yaml", "one.csv", "--json")[1])["one.csv"]
+    assert found[0]["remedy"] == "column 'age' is not in the file (did you mean 'agee'?)"
+    (tmp_path / "one.csv").write_text("stage\n1\n")
+    found = json.loads(command("domain", "check", "d.yaml", "one.csv", "--json")[1])["one.csv"]
+    assert found[0]["remedy"] == "column 'age' is not in the file"
+
+
 def test_free_text_is_no_identifier(command, tmp_path):
     words = [f"seen by Dr {k}" for k in range(30)]
     pd.DataFrame({"nr": [f"{k:05d}" for k in range(30)], "remark": words}).to_csv(tmp_path / "t.csv", index=False)

@@ -87,9 +87,23 @@ def test_an_embedded_federation_tells_its_caller_of_a_file_of_the_party(change: 
     assert str(problem.value).split(" (nothing")[0] == told
 
 
+def lower(book: Any, page: Any) -> None:
+    page.insert_rows(1, 2)
+
+
+def titled(book: Any, page: Any) -> None:
+    page.insert_rows(1, 2)
+    page["A1"] = "Export of ward 3"
+
+
+NO_NAMES = "first row of this station's Excel file does not name its columns; ask .* to delete the rows above"
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [
+        (lower, NO_NAMES),
+        (titled, NO_NAMES),
         (hide, "first sheet of this station's Excel file is hidden; ask the node administrator"),
         (merge, "sheet column C has merged cells in this station's Excel file.* ask the node administrator"),
     ],

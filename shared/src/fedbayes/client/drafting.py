@@ -27,7 +27,9 @@ FEW_TEXTS = 3  # that mean missing in a column of numbers
 FAR = 3.0  # interquartile ranges beyond the quartiles: John Tukey's "far out"
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 COMMA = re.compile(r"[-+]?\d*,\d+")
-WITH_COMMAS = "numbers with a decimal comma: write them with a point in the file"
+WITH_COMMAS = "numbers as text with a decimal comma: write them with a point, or in Excel as numbers"
+TWICE = "some identifiers are there twice: records cannot be linked by them; keep one row of each"
+PADDED = "codes with zeros in front, some of them twice: if they name no records, list them as categories"
 FREE_TEXT = "free text: no method takes it; leave the column out"
 CONSTANT = "the same in every record: no model learns from it"
 DATES = "dates: no method takes them; leave the column out, or make days or years of it in the file"
@@ -91,6 +93,8 @@ def _proposed(name: str, parts: Sequence[Any], padded: bool) -> tuple[dict[str, 
     named = bool(words) and words[-1] in LIKE_AN_IDENTIFIER
     if distinct and (not numeric or named or padded) and len(counted) > FEW_CODES:
         return ({"type": CATEGORY}, FREE_TEXT) if not numeric and _is_prose(counted) else ({"type": IDENTIFIER}, "")
+    if padded and len(counted) > MOST_CATEGORIES:
+        return {"type": IDENTIFIER}, PADDED
     if numeric:
         return _numeric(values), _about_codes(values) or _about_gaps(counted)
     return _with_gaps(counted) or _categorical(counted)
@@ -218,7 +222,7 @@ def held_against(dictionary: Dictionary, table: Any) -> list[Finding]:
     for name, entry in dictionary.columns.items():
         absent = [source for source in entry.sources if source not in present]
         if absent:
-            near = nearest(absent[0], sorted(present))
+            near = nearest(absent[0], sorted(present - set(dictionary.columns)))
             findings.append(
                 Finding(name, len(table), len(table), 0, 0, f"column '{absent[0]}' is not in the file{near}")
             )
@@ -240,7 +244,7 @@ def _held(entry: Entry, table: Any, dictionary: Dictionary) -> Finding:
     missing = sum(text is None for text in texts)
     if entry.type == IDENTIFIER:
         twice = len(texts) - missing - len({text for text in texts if text is not None})
-        return Finding(entry.name, len(texts), missing, 0, 0, "some identifiers are there twice" if twice else "")
+        return Finding(entry.name, len(texts), missing, 0, 0, TWICE if twice else "")
     if entry.type == CATEGORY:
         categories = {canonical_text(category) for category in entry.categories or texts}
         strangers = Counter(text for text in texts if text is not None and text not in categories)

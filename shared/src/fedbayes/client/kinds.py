@@ -86,3 +86,26 @@ def as_written(path: Path) -> Iterator[None]:
 def extras_of(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a result beyond the standard ones, such as ``accuracy`` or ``count``."""
     return {name: value for name, value in result.items() if name not in STANDARD}
+
+
+COEFFICIENTS = ("coef", "coef_", "params", "params_", "hazard_ratios_", "pvalues", "p", "standard_errors_")
+ESTIMATOR = ("predict_proba", "predict_log_proba", "classes_", "score", "feature_names_in_")
+"""Attributes of what lifelines, statsmodels and scikit-learn fit."""
+
+
+def no_attribute(result: Mapping[str, Any], name: str) -> str:
+    """Return what is said of an attribute that a result does not have: where what people mean by it is."""
+    model = result.get("model")
+    if name in result:
+        meant = f"it is a dict: result[{name!r}]"
+    elif isinstance(model, Mapping) and name in model:
+        meant = f"it is in the model: result['model'][{name!r}]"
+    elif name in COEFFICIENTS:
+        meant = "coefficients, standard errors and p are in to_frame()"
+    elif name in ESTIMATOR:
+        meant = f"to_sklearn() has {name} where the model is a classifier"
+    else:
+        meant = (
+            f"it has the entries {', '.join(map(repr, result))}, and summary(), to_frame(), plot(), predict(), save()"
+        )
+    return f"a result has no attribute {name!r}; {meant}"

@@ -62,7 +62,7 @@ def run(job: Job, place: LocalPlace, on_progress: Callable[[dict[str, Any]], Non
 def _check_limits(policies: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise `UsageProblem` naming a limit whose value a node could not read; names are checked by the federation."""
     from ..federation.errors import PolicyError
-    from ..federation.policy import PREFIX, Policy
+    from ..federation.policy import KINDS, PREFIX, Policy
 
     for limits in policies.values():
         for limit in limits.keys() & set(Policy.__slots__):
@@ -72,5 +72,5 @@ def _check_limits(policies: Mapping[str, Mapping[str, Any]]) -> None:
                 Policy.from_environment({f"{PREFIX}LEDGER": "ledger", f"{PREFIX}{limit.upper()}": text})
             except PolicyError:
                 raise UsageProblem(
-                    f"--policy: the value of '{limit}' cannot be read; docs/node-administrators.md tells what it may be"
+                    f"--policy: the value of '{limit}' cannot be read; write {KINDS[limit].written}"
                 ) from None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .commands.exits import UsageProblem
-from .kinds import ConversionError, malformed
+from .kinds import ConversionError, malformed, no_attribute
 from .labels import frame_of, legible
 from .sections import Cost, Counts, Predictions, Promise, Provenance, Scores, Survival
 from .view import view_of_result, views
@@ -26,6 +26,9 @@ class Result(dict[str, Any]):
 
     ``result["model"]`` and all other entries are as before; ``json.dumps(result)`` writes the same file.
     """
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(no_attribute(self, name))
 
     @property
     def kind(self) -> str:
@@ -283,12 +286,7 @@ class Result(dict[str, Any]):
 def load(path: str | Path) -> Result:
     """Return the result in a JSON file that `Result.save`, ``fedbayes run`` or a server wrote.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it holds no result.
+    Raises FileNotFoundError if there is no such file, ValueError if it holds no result.
     """
     file = Path(path)
     try:

@@ -45,4 +45,6 @@ def preflight(federation: Federation, asked: Questions) -> dict[str, Any]:
         body(federation, **(asked.arguments or {}))
     except Checked as done:
         return federation.result(privacy=not_private("no table was read"), stations=done.table)
+    if federation.checked is not None:  # central asks nothing more
+        return federation.result(privacy=not_private("no table was read"), stations=federation.checked)
     raise ArgumentError(f"{asked.function} asks no station: nothing is spent, and nobody can refuse it; run it")

@@ -64,7 +64,9 @@ class Job(Outset, ABC):
     Attributes
     ----------
     dry : bool
-        Whether the job is a preflight alone: then `open_channel` ends it by raising `Checked`.
+        Whether the job is a preflight alone: then `Checked` ends it, in `open_channel` if a station refuses, else where central would ask the next round.
+    checked : dict or None
+        What the stations said to a preflight, when none refused.
     """
 
     def __init__(self, client: Any, run: Run, policy: Policy, origin: Origin, memory: Memory, task: Task) -> None:
@@ -73,6 +75,7 @@ class Job(Outset, ABC):
         self._run = run
         self.session = memory.session
         self.dry = False
+        self.checked: dict[str, str | None] | None = None
         self._origin, self._task = origin, task
         self._transport = Transport(client, run, policy, memory, self.name)
         self._log = RoundLog()
@@ -130,13 +133,7 @@ class Job(Outset, ABC):
         strangers = acquaintance.strangers(self.policy, self.organization, self.names, replies)
         answers |= {member: {"error": list(describe(refusal))} for member, refusal in strangers.items()}
         if self.dry:
-            # Only now is it known over which stations the answer would be summed: ask again, so that each can compare this set with earlier ones.
-            if preflight is not None and preflight.summed and not preflight.private and not self._refused(answers):
-                stations = {member: self.name(member) for member, reply in replies.items() if reply.has_data.value}
-                answers = self._ask(
-                    "partial_open_channel", replace(request, stations=stations), members, TIMEOUT_SECONDS, False
-                )
-            raise Checked({self.name(member): self._refusal(answers[member]) for member in sorted(answers)})
+            self._check(request, answers, replies)
         self._raise_refusals(answers, " (nothing was spent)")
         parties = Parties(
             tuple(member for member in members if replies[member].has_data.value),
@@ -150,6 +147,8 @@ class Job(Outset, ABC):
         least = max(self.policy.minimum_organizations, *demands)
         if len(members) < least:
             raise ThresholdError(too_few("a node", least))
+        if self.dry:
+            return parties
         cards = {member: reply.card.value for member, reply in replies.items()}
         self._transport.start(self._make_manifest(parties, cards, preflight))
         self._nodes = {
@@ -160,6 +159,19 @@ class Job(Outset, ABC):
             for member in members
         }
         return parties
+
+    def _check(self, request: OpenRequest, answers: dict[int, Any], replies: Mapping[int, OpenReply]) -> None:
+        """Keep what the stations say to a preflight, as central may still refuse, now that it knows who takes part; `Checked` if one of them refuses."""
+        asked = request.preflight
+        if asked is not None and asked.summed and not asked.private and not self._refused(answers):
+            # Only now is it known over which stations the answer would be summed: ask again, so that each can compare this set with earlier ones.
+            stations = {member: self.name(member) for member, reply in replies.items() if reply.has_data.value}
+            again = replace(request, stations=stations)
+            answers = self._ask("partial_open_channel", again, sorted(answers), TIMEOUT_SECONDS, False)
+        said = {self.name(member): self._refusal(answers[member]) for member in sorted(answers)}
+        if self._refused(answers):
+            raise Checked(said)
+        self.checked = said
 
     @staticmethod
     def _holders(preflight: Preflight | None, told: dict[int, list[str]]) -> dict[str, list[int]]:

@@ -21,6 +21,7 @@ from .errors import (
     ThresholdError,
 )
 from .job import Job
+from .opening import Checked
 from .replies import Empty
 from .transport import summed
 from .waiting import TIMEOUT_SECONDS
@@ -140,6 +141,8 @@ class Federation(Job):
     def _ask(
         self, function: str, request: Any, organizations: Sequence[int], timeout: float, last: bool
     ) -> dict[int, Any]:
+        if self.checked is not None:
+            raise Checked(self.checked)
         began = time.monotonic()
         participants = tuple(sorted(organizations))
         round_name = f"{self.rounds + 1}:{function}"

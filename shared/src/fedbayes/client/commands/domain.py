@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from .exits import UsageProblem
 from .listing import print_table, say
 
 if TYPE_CHECKING:
+    from ...bayes.dictionary import Dictionary
     from ..drafting import Finding
 
 HEAD = """Proposed by looking at data, so it is not public: `looked_at` marks what was read from values.
@@ -93,7 +94,10 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
         _check(path)
         tell_reading(path)
     study = Dictionary.from_json(read_dictionary(dictionary))
-    held = {path: held_against(study, read_table(path, study.reading({}))) for path in paths}
+    tables = {path: read_table(path, study.reading({})) for path in paths}
+    held = {path: held_against(study, table) for path, table in tables.items()}
+    for path, others in _elsewhere(study, tables).items():
+        held[path] = [one for one in held[path] if one.column not in others]
     if as_json:
         files.print_json({str(path): [asdict(finding) for finding in findings] for path, findings in held.items()})
     else:
@@ -102,6 +106,21 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
     wrong = [str(path) for path, findings in held.items() if any(finding.remedy for finding in findings)]
     if wrong:
         raise DoesNotFit(f"not all of {', '.join(wrong)} fits {dictionary}; correct the dictionary or the file")
+
+
+def _elsewhere(study: Dictionary, tables: Mapping[Path, Any]) -> dict[Path, set[str]]:
+    """Return the columns that another file has, if the files share nothing but identifiers: then each has other columns of the same records."""
+    from ...bayes.dictionary_entry import IDENTIFIER
+
+    entries = [entry for entry in study.columns.values() if entry.type != IDENTIFIER]
+    held = {
+        path: {entry.name for entry in entries if set(entry.sources) <= set(table.columns)}
+        for path, table in tables.items()
+    }
+    united = set().union(*held.values())
+    if not all(held.values()) or len(united) < sum(map(len, held.values())):
+        return {}
+    return {path: united - own for path, own in held.items()}
 
 
 def _print_findings(path: Path, findings: Sequence[Finding]) -> None:

@@ -47,8 +47,9 @@ def line_of(error: BaseException) -> str:
         return "interrupted; the task was stopped"
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     from ...bayes.written import printable
+    from .hints import hint_of
 
-    text = printable(" ".join(str(message).split()))
+    text = printable(" ".join(f"{message}{hint_of(error)}".split()))
     for words, plain in PLAIN_WORDS.items():
         text = text.replace(words, plain)
     return text or type(error).__name__

@@ -44,7 +44,7 @@ def _print(planned: dict[str, Any]) -> None:
     debit = planned["debit"]
     shared = planned["shared_epsilon"]
     epsilon = f"its part by columns of epsilon {shared:g}" if shared else f"epsilon {debit['epsilon']:g}"
-    more = " or as many as are asked on the way" if debit["queries"] else ""
+    more = ", or more if the task asks more as it goes" if debit["queries"] else ""
     cost = f"{epsilon}, delta {debit['delta']:g}, queries {debit['queries']}{more}"
     rows = [
         ("stations", str(planned["stations"])),

@@ -44,6 +44,8 @@ def execute(
     out = unless_stdout(out)
     if out is not None:
         check_output("--out", out, (".csv",) if out.suffix else (), replace=force)
+    if data.suffix.lower() == ".json":
+        raise UsageProblem(f"{data} is no table: name the result first, then the table with new records")
     content = read_result(result)
     model = content.get("model")
     moments = _times(times)

@@ -28,11 +28,30 @@ def fitting(frame: Any) -> Any:
 
 
 def naive_bayes(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return the label, the rows of every class and the kinds of the features."""
+    """Return the label, the rows of every class and the kinds of the features, of a Gaussian one with its mean and deviation in every class."""
     classes = model["domain"][model["label"]].get("categories", [])
     counts = [f"{name}: {number(float(count))}" for name, count in zip(classes, model["class_counts"], strict=False)]
-    features = [(name, str(feature.get("kind"))) for name, feature in model["features"].items()]
+    moments = moments_of(model)
+    features = [(name, f"{feature.get('kind')}{moments.get(name, '')}") for name, feature in model["features"].items()]
     return [("label", str(model["label"])), ("rows by class", "; ".join(counts)), *features]
+
+
+def moments_of(model: Mapping[str, Any]) -> dict[str, str]:
+    """Return, for every Gaussian feature of naive Bayes, its mean and standard deviation in each class, as it is put behind the word."""
+    if all(feature.get("kind") != "gaussian" for feature in model["features"].values()):
+        return {}
+    from ...bayes.features import Gaussian
+    from ...bayes.naive_bayes import NaiveBayes
+
+    classifier = NaiveBayes.from_dict(model)
+    told = {}
+    for name, feature in classifier.features.items():
+        if isinstance(feature, Gaussian):
+            each = zip(classifier.classes, *feature.moments(), strict=True)
+            told[name] = ", mean (deviation): " + "; ".join(
+                f"{one} {number(float(mean))} ({number(float(variance) ** 0.5)})" for one, mean, variance in each
+            )
+    return told
 
 
 def weighted(model: Mapping[str, Any]) -> list[tuple[str, ...]]:

@@ -13,6 +13,7 @@ from ..figures.naive_bayes import class_colors, class_panels, information, noise
 from ..figures.style import to_svg
 from ..pages import html
 from ..text.formats import number
+from ..text.model import moments_of
 
 
 def pieces(model: Mapping[str, Any]) -> list[str]:
@@ -42,7 +43,9 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
         ),
         html.fold(
             "Features",
-            html.table("", ("Feature", "Distribution", "Information (bits)"), _features(classifier), numeric=(2,)),
+            html.table(
+                "", ("Feature", "Distribution", "Information (bits)"), _features(classifier, model), numeric=(2,)
+            ),
         ),
     ]
 
@@ -58,5 +61,9 @@ def _caption(classifier: NaiveBayes) -> str:
     return f"Distributions of the {shown} most informative of {len(classifier.features)} features in each class, as the model has them.{band}"
 
 
-def _features(classifier: NaiveBayes) -> list[tuple[str, str, str]]:
-    return [(name, classifier.features[name].kind, f"{value:.4f}") for name, value in information(classifier).items()]
+def _features(classifier: NaiveBayes, model: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    moments = moments_of(model)
+    return [
+        (name, f"{classifier.features[name].kind}{moments.get(name, '')}", f"{value:.4f}")
+        for name, value in information(classifier).items()
+    ]

@@ -13,7 +13,12 @@ from ..installed import module_name
 from ..limit_kinds import FLAG
 from ..policy import KINDS, Policy
 
-NO_LEDGER = ("sets a budget but no FEDBAYES_LEDGER", "there is no FEDBAYES_LEDGER folder")
+NO_LEDGER = (
+    "sets a budget but no FEDBAYES_LEDGER",
+    "there is no FEDBAYES_LEDGER folder",
+    "ledger folder is missing",
+    "FEDBAYES_SCHEMA needs FEDBAYES_LEDGER",
+)
 NO_HELPER = "no organization without data takes part; include one"
 NO_COHORT = "does not say which table of its database tasks may read"
 OPENING = tuple(name for name, kind in KINDS.items() if kind is FLAG and not getattr(Policy(), name))

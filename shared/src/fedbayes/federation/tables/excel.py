@@ -18,6 +18,7 @@ from .names import check_distinct
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RENAMED = re.compile(r"\.[0-9]+$")  # what pandas adds to a name that was there before
+UNNAMED = "Unnamed: "  # as pandas calls a column without a name
 _MERGED = re.compile(r'<(?:\w+:)?mergeCell\b[^>]*\bref="([A-Z]+)[0-9]+:([A-Z]+)([0-9]+)"')
 LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
@@ -115,7 +116,7 @@ def as_stored(frame: Any) -> Any:
 
 
 def check_read(path: Path, sheet: str | None, frame: Any) -> None:
-    """Refuse a sheet of which pandas read something else than people see in it: two columns of one name, or merged cells.
+    """Refuse a sheet of which pandas read something else than people see in it: a table below the first row, two columns of one name, or merged cells.
 
     Parameters
     ----------
@@ -129,10 +130,20 @@ def check_read(path: Path, sheet: str | None, frame: Any) -> None:
     Raises
     ------
     DataProblem
-        Naming the column.
+        Naming the column, where it is one.
     """
+    _check_heading(frame)
     _check_names(path, sheet, frame)
     _check_merged(path, sheet, frame)
+
+
+def _check_heading(frame: Any) -> None:
+    """Refuse a sheet whose first row names no column, or has a title alone: pandas takes that row for the names, and the names for a record."""
+    unnamed = [str(name).startswith(UNNAMED) for name in frame.columns]
+    if all(unnamed[1:]) and (unnamed[2:] or all(unnamed)) and len(frame):
+        raise DataProblem(
+            "the first row of this station's Excel file does not name its columns; ask the node administrator to delete the rows above the names"
+        )
 
 
 def _check_merged(path: Path, sheet: str | None, frame: Any) -> None:
@@ -140,7 +151,7 @@ def _check_merged(path: Path, sheet: str | None, frame: Any) -> None:
     with ZipFile(path) as book:
         chosen = _chosen(book, sheet)
         regions = [] if chosen is None else _MERGED.findall(book.read(chosen.part).decode(errors="replace"))
-    named = [not str(name).startswith("Unnamed: ") for name in frame.columns]
+    named = [not str(name).startswith(UNNAMED) for name in frame.columns]
     for first, last, row in regions:
         if int(row) > 1 and any(named[_place(first) : _place(last) + 1]):
             raise DataProblem(
