@@ -87,6 +87,22 @@ def test_check_says_what_central_would_refuse_once_it_knows_who_takes_part(comma
     assert out.count("yes") == 3
 
 
+def test_columns_that_are_spread_over_stations_are_answered_with_the_split(command, tmp_path):
+    for name, column in (("a", "x"), ("b", "y"), ("c", "z")):
+        rows = "\n".join(f"{k},{'pq'[k % 2]}" for k in range(40))
+        (tmp_path / f"{name}.csv").write_text(f"id,{column}\n{rows}\n")
+    domain = {name: {"categories": ["p", "q"]} for name in "xyz"}
+    words = ["run", "dp_naive_bayes", "fit", *(f"--party={name}={name}.csv" for name in "abc"), "--quiet"]
+    words += ["--arg", "label=x", "--arg", "epsilon=1", "--out", "r.json", "--args", "args.json"]
+    (tmp_path / "args.json").write_text(json.dumps({"domain": domain}))
+    code, _, err = command(*words)
+    assert code == 1
+    assert "other columns of the same people, see which methods take a vertical split (nothing was spent)" in err
+    for name in "abc":  # one name that is nobody's is a misspelt one
+        (tmp_path / f"{name}.csv").write_text("id,y,z\n" + "\n".join(f"{k},p,q" for k in range(40)) + "\n")
+    assert "vertical" not in command(*words)[2]
+
+
 def test_check_refuses_wrong_arguments_as_run_does(command, folders):
     assert check(command, folders, "--arg", "nothing=1")[0] == 2
     assert command("check", "client_toy", "nothing", *folders)[0] == 2

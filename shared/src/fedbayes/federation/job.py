@@ -33,6 +33,8 @@ from .transport import Transport
 from .waiting import TIMEOUT_SECONDS
 
 M = TypeVar("M", bound=Message)
+ABSENT = "is not in this station's table"
+"""In what stations say of a column (`table_reader`)."""
 
 
 def _listed(client: Any) -> dict[int, str]:
@@ -219,6 +221,10 @@ class Job(Outset, ABC):
             for member, (_, text) in failures.items():
                 saying.setdefault(text, []).append(self.name(member))
             words = "; ".join(f"{', '.join(names)}: {text}" for text, names in saying.items())
+            if len(saying) > 1 and all(ABSENT in text for text in saying):
+                words += (
+                    "; where stations have other columns of the same people, see which methods take a vertical split"
+                )
             raise rebuild(str(next(iter(failures.values()))[0]), words + spent)
 
     def _read(self, reply_type: type[M], answers: Mapping[int, Any]) -> dict[int, M]:
