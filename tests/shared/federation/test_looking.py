@@ -310,6 +310,19 @@ def test_a_column_outside_its_domain_is_warned_of() -> None:
     assert any("'sex'" in text for text in describe(domain=domain)["warnings"])
 
 
+def test_much_that_is_outside_a_domain_is_warned_of_but_few_slips_are_not() -> None:
+    def warned(bounds: list[float]) -> list[str]:
+        return [text for text in describe(domain={"age": {"bounds": bounds}})["warnings"] if "'age'" in text]
+
+    age = tables()["hospital"]["age"]
+    share = float((age > 58).sum()) / ROWS
+    assert 0.1 < share < 0.5
+    (told,) = warned([20, 58])
+    assert f"{share:.0%} of its values are outside" in told
+    assert warned([20, 80]) == []
+    assert warned([20, float(age.nlargest(3).iloc[-1])]) == []  # two of 90, which are hidden too
+
+
 def test_its_result_names_the_algorithm_that_was_asked() -> None:
     provenance = describe()["provenance"]
     assert (provenance["algorithm"], provenance["function"]) == ("scalar_product", "describe")

@@ -34,6 +34,8 @@ FUNCTION = "partial_describe"
 FORMAT = "fedbayes.description/1"
 LOUD = 5
 """Deviations of noise above which a noisy count is taken for more than noise."""
+MUCH = 0.05
+"""Of a column's records: so many outside its domain are more than slips."""
 
 
 class Describe(Budget, Units, Members):
@@ -252,7 +254,7 @@ def describe(federation: Federation, asked: Describe) -> dict[str, Any]:
 
 
 def _warn(federation: Federation, name: str, shown: Shown, noise: float) -> None:
-    """Warn of a column of which nearly nothing is understood, as far as its counts are more than noise."""
+    """Warn of a column of which nearly nothing, or much, is not understood, as far as its counts are more than noise; only what is shown is looked at."""
     if shown.records <= LOUD * noise * np.sqrt(len(shown.counts)):
         federation.warn(
             f"column '{name}': the noise is larger than all counts together; give a larger epsilon or fewer columns"
@@ -263,6 +265,11 @@ def _warn(federation: Federation, name: str, shown: Shown, noise: float) -> None
         )
     elif shown.nearly_all:
         federation.warn(f"column '{name}' is nearly empty")
+    elif (outside := shown.counts[-2] or 0) - LOUD * noise > MUCH * shown.records:
+        federation.warn(
+            f"column '{name}': {outside / shown.records:.0%} of its values are outside its domain (another category, no number, or beyond "
+            "the bounds), perhaps all of one station; `fedbayes domain check` tells a station's own file"
+        )
 
 
 def _statement(asked: Describe, columns: int) -> dict[str, Any]:
