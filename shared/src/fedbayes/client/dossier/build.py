@@ -105,7 +105,7 @@ def _records(facts: Facts) -> str:
     places = (facts.part("diagnostics"), facts.result, facts.part("model"))
     names = ("records", "rows", "n", "n_records", "count")
     records = next((p[n] for p in places for n in names if isinstance(p.get(n), int | float)), None)
-    return number(records) if records is not None else "the result does not tell how many"
+    return number(records) if records is not None else "the result does not say how many"
 
 
 def rounds(facts: Facts) -> list[dict[str, Any]]:
