@@ -13,6 +13,7 @@ from test_honest_fraction import FILES, LABELLED
 import v6_dp_naive_bayes
 from fedbayes.federation.errors import AlgorithmError, MessageError
 from fedbayes.federation.memory import Memory
+from fedbayes.federation.platform import Origin, Run
 from fedbayes.federation.rounds import Federation
 
 ASKED = {**LABELLED, "epsilon": 1.0}
@@ -47,8 +48,7 @@ def test_control_without_the_mark_one_task_has_the_budget_of_two() -> None:
 
 def test_a_round_that_runs_while_the_job_ends_keeps_nothing(tmp_path: Path) -> None:
     """Of two requests at once one ends the job: the other finds what was asked once forgotten, but the mark is there before."""
-    memory = object.__new__(Memory)
-    memory.path, memory.session = tmp_path, "session"
+    memory = Memory(Run(1, 1, tmp_path, True), Origin(1, 1, "image", 1, "now"))
     memory.once("scored", b"by one label")
     memory.wipe()
     for late in (lambda: memory.once("scored", b"by another"), lambda: memory.keep("scored"), memory.keys):

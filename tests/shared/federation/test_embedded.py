@@ -15,12 +15,15 @@ from mock_kit import run_mocked
 
 from fedbayes.client.result import Result
 from fedbayes.federation import errors
+from fedbayes.federation.codec import fields_of
 from fedbayes.federation.embedded import EmbeddedFederation, RunFailed
 from fedbayes.federation.embedded import federation as embedded_federation
+from fedbayes.federation.embedded import host as host_process
 from fedbayes.federation.embedded.given import task_of
 from fedbayes.federation.embedded.parties import Tables
 from fedbayes.federation.embedded.processes import Processes
 from fedbayes.federation.embedded.remedies import NO_COHORT, NO_HELPER, NO_LEDGER, OPENING, with_remedy
+from fedbayes.federation.envelope import Request
 from fedbayes.federation.policy import PREFIX, Policy
 
 LEDGER = {"*": {"ledger": "ledger", "budget_epsilon": 3}}
@@ -325,6 +328,15 @@ def test_an_interrupted_job_leaves_no_process(files):
         while federation.kill() and time.monotonic() < deadline:
             time.sleep(0.05)
         assert federation.kill() == 0
+
+
+def test_a_host_resolves_the_types_of_messages_before_its_runs():
+    """Else each run would resolve again those that it reads."""
+    fields_of.cache_clear()
+    host_process._read_types()
+    before = fields_of.cache_info().misses
+    assert "manifest" in fields_of(Request)
+    assert fields_of.cache_info().misses == before
 
 
 def test_a_run_whose_folder_is_gone_ends_without_a_word(tmp_path, capfd):

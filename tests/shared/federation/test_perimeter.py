@@ -7,6 +7,7 @@ import importlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -162,6 +163,19 @@ def test_a_folder_of_the_same_numbers_of_another_day_is_wiped(tmp_path):
     assert new.path == old.path
     assert new.session != old.session
     assert new.read("secret") is None
+
+
+def test_a_run_reads_a_fact_once_and_forgets_it_with_the_job(tmp_path):
+    memory = Memory(Run(1, 5, tmp_path, False), facts())
+    assert memory.read("asked") is None
+    memory.once("asked", b"one")
+    assert memory.read("asked") == b"one"
+    memory.once("asked", b"two")
+    with mock.patch.object(Path, "read_bytes") as reading:
+        assert memory.read("asked") == b"one"
+    assert not reading.called
+    memory.wipe()
+    assert memory.read("asked") is None
 
 
 def test_names_of_facts_become_no_path(tmp_path):

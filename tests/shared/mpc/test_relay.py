@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedbayes.mpc import relay
 from fedbayes.mpc.relay import KeyPair, SealBroken, fingerprint, pairwise_key, seal, unseal
 
 ALICE, BOB, EVE = (KeyPair.generate() for _ in range(3))
@@ -17,6 +18,15 @@ def test_both_ends_derive_the_same_key_and_no_one_else_does():
         pairwise_key(EVE, BOB.public_bytes, b"job"),
     )
     assert len(KEY) == 32
+
+
+def test_a_key_pair_is_restored_and_exchanged_once_whatever_the_keys_are_for():
+    """Each costs more than all else that is done for a small message; central has a message to and from every station in every round."""
+    pair, peer = KeyPair.generate(), KeyPair.generate()
+    before = relay._exchanged.cache_info().misses, relay._private.cache_info().misses
+    again = KeyPair.from_bytes(pair.private_bytes)
+    assert len({pairwise_key(one, peer.public_bytes, bytes([place])) for place, one in enumerate((pair, again))}) == 2
+    assert (relay._exchanged.cache_info().misses, relay._private.cache_info().misses) == (before[0] + 1, before[1])
 
 
 def test_contexts_give_independent_keys():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import fields, replace
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from ..mpc.relay import KEY_BYTES, KeyPair, SealBroken, SigningPair, is_signed, pairwise_key, seal, unseal
@@ -93,6 +94,11 @@ class Request(Message):
         if (self.body is None) == (not self.sealed and not self.filed):
             raise ValueError("the message must be either sealed or plain")
 
+    @cached_property
+    def asked(self) -> bytes:
+        """Canonical text of what is asked and by whom, without the message; the same before and after sealing."""
+        return _text(self, NOT_ASKED)
+
     def sign(self, pair: SigningPair) -> Request:
         """Return the same request with the signature of the aggregator."""
         return replace(self, signature=pair.sign(_text(self, UNSIGNED)))
@@ -135,7 +141,7 @@ def question(request: Request, packed: bytes) -> str:
     packed : bytes
         The encoded message.
     """
-    digest = hashlib.sha256(_text(request, NOT_ASKED) + b"|")
+    digest = hashlib.sha256(request.asked + b"|")
     digest.update(packed)
     return digest.hexdigest()
 
@@ -150,13 +156,12 @@ def seal_body(request: Request, packed: bytes, keys: KeyPair, manifest: Manifest
     **Reveals** sizes and times to who carries it, the message to `stations`. **Assumes** that the manifest's keys are theirs.
     """
     content_key = secret_bytes(KEY_BYTES)
-    binding = _text(request, NOT_ASKED)
     sealed_keys = {}
     for member in stations:
         context = _key_context(request, member)
         shared = pairwise_key(keys, manifest.cards[member].exchange, context)
         sealed_keys[member] = seal(shared, content_key, context)
-    return replace(request, body=None, sealed=seal(content_key, packed, binding), keys=sealed_keys)
+    return replace(request, body=None, sealed=seal(content_key, packed, request.asked), keys=sealed_keys)
 
 
 def open_body(request: Request, organization: int, keys: KeyPair) -> Any:
@@ -173,7 +178,7 @@ def open_body(request: Request, organization: int, keys: KeyPair) -> Any:
     try:
         shared = pairwise_key(keys, request.reply_key, context)
         content_key = unseal(shared, (request.keys or {})[organization], context)
-        return unpack(unseal(content_key, request.sealed, _text(request, NOT_ASKED)))
+        return unpack(unseal(content_key, request.sealed, request.asked))
     except (SealBroken, KeyError, ValueError):
         raise MessageError("the request is not sealed for this station, or was changed on its way") from None
 

@@ -56,6 +56,7 @@ class Memory:
         facts = (origin.job, origin.parent, origin.image, origin.organization, run.organization, known_at)
         self.path = run.folder / f"{FOLDER}{_safe(repr(facts))}"
         self.session = self._open(run, origin)
+        self._facts: dict[str, bytes] = {}
 
     def _open(self, run: Run, origin: Origin) -> str:
         """Return the job's session; remove what a finished job, or another one with the same numbers, left in the folder."""
@@ -93,6 +94,7 @@ class Memory:
         confirmed = platform.confirmed(origin)
         if confirmed.session != self.session:
             shutil.rmtree(self.path, ignore_errors=True)
+            self._facts.clear()
             self._make()
             once(self.path / TASK_FILE, str(origin.parent).encode())
             self.session = once(self.path / SESSION_FILE, confirmed.session.encode()).decode()
@@ -104,10 +106,11 @@ class Memory:
         return written
 
     def read(self, name: str) -> bytes | None:
-        """Return what `once` wrote, or None."""
-        with suppress(FileNotFoundError):
-            return (self.path / f"fact-{_safe(name)}").read_bytes()
-        return None
+        """Return what `once` wrote, or None; a run reads it once, as it stays what it is."""
+        if name not in self._facts:
+            with suppress(FileNotFoundError):
+                self._facts[name] = (self.path / f"fact-{_safe(name)}").read_bytes()
+        return self._facts.get(name)
 
     def note(self, kind: str, content: Any) -> None:
         """Add plain JSON to what the job has noted of a kind, once."""
@@ -142,8 +145,10 @@ class Memory:
         MessageError
             If it is not there, or was changed.
         """
-        content = self.read(f"left|{digest.hex()}")
-        if content is None or hashlib.sha256(content).digest() != digest:
+        content = b""
+        with suppress(FileNotFoundError):
+            content = (self.path / left_name(digest)).read_bytes()
+        if hashlib.sha256(content).digest() != digest:
             raise MessageError("a message is missing in the job's folder at this node; start the job again")
         return content
 
@@ -216,6 +221,7 @@ class Memory:
     def wipe(self) -> None:
         """Mark the job as over and remove keys and kept arrays; sealed replies stay, for a repeat by the platform."""
         once(self.path / OVER_FILE, b"")
+        self._facts.clear()
         for pattern in ("kept-*", "fact-*", KEY_FILE):
             for path in self.path.glob(pattern):
                 path.unlink(missing_ok=True)

@@ -4,7 +4,6 @@ The stream is ChaCha20 under a subkey of its own for every name, dtype and shape
 byte of stream and a caller cannot reuse one by mistake.
 """
 
-import hashlib
 import hmac
 from typing import Any
 
@@ -18,7 +17,7 @@ _CHUNK = bytes(1 << 20)  # zeros that are enciphered at a time
 
 def _subkey(key: bytes, label: str) -> bytes:
     """Derive the stream's own key: HMAC-SHA256 of the domain and the label."""
-    return hmac.new(key, _DOMAIN + b"\x00" + label.encode(), hashlib.sha256).digest()
+    return hmac.digest(key, _DOMAIN + b"\x00" + label.encode(), "sha256")
 
 
 def expand(

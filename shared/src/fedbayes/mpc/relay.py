@@ -8,7 +8,7 @@ bind it to its place.
 
 import hashlib
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fedbayes.randomness import secret_bytes
@@ -21,6 +21,7 @@ PROTOCOL_VERSION = 1  # part of every derived key: versions cannot be mixed
 KEY_BYTES = 32  # of X25519, Ed25519 and ChaCha20-Poly1305
 NONCE_BYTES = 12  # of ChaCha20-Poly1305 (RFC 8439)
 TAG_BYTES = 16  # of Poly1305
+KEPT_IN_MEMORY = 256  # keys and exchanges of this process, which lives as long as one run: central has one exchange with every station
 
 
 class SealBroken(ValueError):
@@ -33,13 +34,6 @@ class KeyPair:
 
     private_bytes: bytes = field(repr=False)
     public_bytes: bytes
-
-    @cached_property
-    def private(self) -> "X25519PrivateKey":
-        """The private half as the library takes it; made once, as that costs as much as half an exchange."""
-        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
-        return X25519PrivateKey.from_private_bytes(self.private_bytes)
 
     @classmethod
     def generate(cls) -> "KeyPair":
@@ -55,12 +49,11 @@ class KeyPair:
         ValueError
             When there are not 32 of them.
         """
-        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
         if len(private_bytes) != KEY_BYTES:
             raise ValueError(f"a private key has {KEY_BYTES} bytes")
-        private = X25519PrivateKey.from_private_bytes(private_bytes)
-        return cls(private_bytes=bytes(private_bytes), public_bytes=private.public_key().public_bytes_raw())
+        return cls(
+            private_bytes=bytes(private_bytes), public_bytes=_private(private_bytes).public_key().public_bytes_raw()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,19 +135,34 @@ def pairwise_key(own: KeyPair, peer_public: bytes, context: bytes) -> bytes:
     **Assumes** that the directory of public keys is authentic: who can swap keys in it can sit between two
     parties. Pinned fingerprints remove that assumption.
     """
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
     if len(peer_public) != KEY_BYTES or peer_public == own.public_bytes:
         raise ValueError(f"the peer's public key must have {KEY_BYTES} bytes and differ from our own")
     try:
-        secret = own.private.exchange(X25519PublicKey.from_public_bytes(peer_public))
+        secret = _exchanged(own.private_bytes, peer_public)
     except ValueError as error:
         raise ValueError("the peer's public key is of low order; ask the peer for a fresh one") from error
     parts = [PROJECT, str(PROTOCOL_VERSION).encode(), context, *sorted((own.public_bytes, peer_public))]
     info = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
     return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=info).derive(secret)
+
+
+@lru_cache(maxsize=KEPT_IN_MEMORY)
+def _private(private_bytes: bytes) -> "X25519PrivateKey":
+    """Return a private key as the library takes it, which costs as much as an exchange."""
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+    return X25519PrivateKey.from_private_bytes(private_bytes)
+
+
+@lru_cache(maxsize=KEPT_IN_MEMORY)
+def _exchanged(private_bytes: bytes, peer_public: bytes) -> bytes:
+    """Return the Diffie-Hellman secret of two keys of the job: the same for every purpose, and at central in every round."""
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+
+    return _private(private_bytes).exchange(X25519PublicKey.from_public_bytes(peer_public))
 
 
 def seal(key: bytes, payload: bytes, associated: bytes) -> bytes:

@@ -95,8 +95,21 @@ def _preload(modules: list[str]) -> None:
             # The container's own import tells why.
             continue
     if len(sys.modules) > modules_before:
+        _read_types()
         gc.collect()
         gc.freeze()  # what is there now is of no interest to the collectors of the runs, which would copy its pages
+
+
+def _read_types() -> None:
+    """Resolve the types of every message's fields, which each run would resolve again for those that it reads."""
+    from ..codec import Message, fields_of
+
+    classes = [Message]
+    for base in classes:
+        classes += base.__subclasses__()
+    for message in classes[1:]:
+        with suppress(Exception):  # a toy of somebody's own: its run tells why
+            fields_of(message)
 
 
 def _tell(event: dict[str, Any]) -> None:
