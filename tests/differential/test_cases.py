@@ -10,10 +10,16 @@ from harness.registry import check
 
 FOLDER = Path(__file__).parent / "cases"
 CASES = sorted(FOLDER.glob("*.json"))
+LONG = ("verticox_fit_admm_collinear",)
+"""Cases of hundreds of rounds."""
 
 
 @pytest.mark.few(32)
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.audit if path.stem in LONG else ()) for path in CASES],
+    ids=lambda path: path.stem,
+)
 def test_a_case_that_differed(path: Path) -> None:
     reason = json.loads(path.read_text(encoding="utf-8")).get("xfail")
     case = Case.load(path)

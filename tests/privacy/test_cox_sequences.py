@@ -35,7 +35,7 @@ def table() -> pd.DataFrame:
     return frame
 
 
-PARTS = {"a": ["x", "y", "more"], "b": ["z", "family"], "c": ["time", "event"]}
+PARTS = {"a": ["x", "y", "z", "more", "family"], "c": ["time", "event"]}
 
 
 @pytest.fixture
@@ -252,7 +252,7 @@ def weighed(members: int) -> pd.DataFrame:
 
 def test_weights_do_not_make_one_pair_all_that_clusters_add(federation, monkeypatch):
     monkeypatch.setitem(PARTS, "c", [*PARTS["c"], "weight", "family"])
-    monkeypatch.setitem(PARTS, "b", ["z"])
+    monkeypatch.setitem(PARTS, "a", [name for name in PARTS["a"] if name != "family"])
     with federation(frame=weighed(2)) as running:
         assert running.run("verticox", "fit", {**FIT, "cluster": "family"})
         assert running.run("verticox", "fit", {**FIT, "weights": "weight", "robust": True})
@@ -273,7 +273,7 @@ def test_weights_and_clusters_at_two_stations_are_not_taken_together(federation,
 @pytest.mark.audit
 def test_control_unchecked_the_heavy_pair_is_told(federation, monkeypatch):
     monkeypatch.setitem(PARTS, "c", [*PARTS["c"], "weight", "family"])
-    monkeypatch.setitem(PARTS, "b", ["z"])
+    monkeypatch.setitem(PARTS, "a", [name for name in PARTS["a"] if name != "family"])
     frame = weighed(2)
     with federation(frame=frame) as running, mock.patch("v6_verticox.stations.setup.check_weighed"):
         asked = ({"robust": True}, {"cluster": "family"})

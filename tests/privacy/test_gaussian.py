@@ -49,7 +49,7 @@ def width(epsilon, delta, move, honest=1, parts=1.0):
     return DiscreteGaussian(epsilon, delta).width(change, parts, honest)
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(11)
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
 @pytest.mark.parametrize("move", MOVES)
 def test_the_claim_holds_at_one_party(epsilon, delta, move):

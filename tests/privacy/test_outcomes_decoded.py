@@ -55,9 +55,14 @@ def fitted(federation):
     return {"model": federation.run("verticox", "fit", asked)["model"], **ASKED}
 
 
-def test_predictions_and_one_score_tell_who_lived(table):
+@pytest.fixture(scope="module")
+def model(table):
+    with running(table, "") as federation:
+        return fitted(federation)
+
+
+def test_predictions_and_one_score_tell_who_lived(table, model):
     with running(table, "abc") as federation:
-        model = fitted(federation)
         metrics = federation.run("verticox", "evaluate", model)["metrics"]
         moment, score = metrics["times"][1], metrics["brier_scores"][1]
         asked = {**model, "times": [moment], "identifiers": True}
@@ -68,10 +73,9 @@ def test_predictions_and_one_score_tell_who_lived(table):
 
 
 @pytest.mark.parametrize("refusing", "abc")
-def test_control_each_station_can_refuse_that(table, refusing):
+def test_control_each_station_can_refuse_that(table, model, refusing):
     """The one with the outcomes too, though it predicts nothing."""
     with running(table, set("abc") - {refusing}) as federation:
-        model = fitted(federation)
         for task in ("evaluate", "predict"):
             if task == "evaluate" or refusing != "b":
                 with pytest.raises(PolicyError, match="single records"):

@@ -27,10 +27,10 @@ BASE = int(ORDERED[START])
 IDS = [f"p{row:03d}" for row in range(ROWS)]
 TABLES = {
     "a": pd.DataFrame({"id": IDS, "income": INCOME, "age": 20 + np.arange(ROWS) % 50}),
-    "b": pd.DataFrame({"id": IDS, "z": RANDOM.integers(0, 2, ROWS)}),
     "c": pd.DataFrame(
         {
             "id": IDS,
+            "z": RANDOM.integers(0, 2, ROWS),
             "w": RANDOM.integers(0, 2, ROWS),
             "died": RANDOM.integers(0, 2, ROWS),
             "days": RANDOM.permutation(ROWS) + 1.0,

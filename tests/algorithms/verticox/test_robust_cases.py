@@ -16,7 +16,7 @@ from v6_verticox.rounds import surface
 
 ROWS = 260
 FEATURES = ["age", "bmi", "dose"]
-SPLIT = {"a": ["age", "bmi"], "b": ["dose", "family"], "c": ["months", "died", "weight", "since", "site", "pool"]}
+SPLIT = {"a": ["age", "bmi", "dose", "family"], "c": ["months", "died", "weight", "since", "site", "pool"]}
 TASK = {"time": "months", "event": "died", "features": FEATURES, "id_column": "id", "tolerance": 1e-9}
 
 

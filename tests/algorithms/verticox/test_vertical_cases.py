@@ -15,7 +15,7 @@ from statsmodels.duration.hazard_regression import PHReg
 from fedbayes.federation.errors import ArgumentError, DataProblem, ThresholdError
 
 ROWS = 260
-SPLIT = {"a": ["age", "bmi"], "b": ["dose", "arm"], "c": ["months", "died", "weight", "since", "site", "grade"]}
+SPLIT = {"a": ["age", "bmi", "dose", "arm"], "c": ["months", "died", "weight", "since", "site", "grade"]}
 FEATURES = ["age", "bmi", "dose", "arm=placebo"]
 TASK = {"time": "months", "event": "died", "features": ["age", "bmi", "dose", "arm"], "id_column": "id"}
 

@@ -114,7 +114,7 @@ def test_a_model_predicts_frames_in_either_form(records: pd.DataFrame, tmp_path:
     np.testing.assert_allclose(probabilities, result.to_sklearn().predict_proba(records))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("asked", FORMS)
 def test_linked_records_are_matched_and_categories_found(tmp_path: Path, kind: str, asked: str) -> None:
     rng = np.random.default_rng(5)
