@@ -10,7 +10,7 @@ import numpy as np
 
 from fedbayes.federation import Broadcast, Sealed, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
-from fedbayes.federation.once import asked_once
+from fedbayes.federation.once import asked_once, is_first
 from fedbayes.mpc.wide import Wide
 
 from ..messages.names import Name
@@ -23,6 +23,7 @@ from ..messages.private import (
     Opened,
     PermuteReply,
     PermuteRequest,
+    Stage,
     StageReply,
     StageRequest,
 )
@@ -48,6 +49,8 @@ from .telling import mean_of_complete, sealed_for_stations, told_counts
 TAU = Name("tau")
 """The permutation, published with the columns."""
 BEFORE_COUNTING = ("features", "gather", "complete")
+MOST_TOLD = 3
+"""Points of a job at which the baseline hazard is told: the last, and where predictors are seen one or two that were taken for it."""
 BEFORE_JUDGING = ("features", "tally", "few")
 
 
@@ -134,9 +137,8 @@ def _own_or_unsealed(
 def compute(station: Station, request: StageRequest) -> StageReply:
     """Answer `partial_stage`, of the whole job or of one fold."""
     holder = ShareHolder(station, request.plan)
-    stage = request.stages[0]
-    if stage.rows and holder.owns_outcome and list(stage.rows) != station.kept("edges")["rows"].tolist():
-        raise MessageError("the baseline hazard was asked for at other rows than this station told")
+    stage, kinds = request.stages[0], {one.kind for one in request.stages}
+    _check_hazards(holder, request.stages)
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
     label = f"{stage.kind}|{stage.label}"
     openings = _receive(holder, program, request.openings, before(holder, label))
@@ -145,11 +147,11 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         check_few(holder, request.for_stations)
     elif request.for_stations:
         counts = told_counts(holder, request.for_stations)
-    if request.plan.products and stage.kind not in BEFORE_JUDGING:
+    if request.plan.products and kinds.difference(BEFORE_JUDGING):
         station.kept("products")  # nothing is revealed before products were judged
-    if request.plan.complete and stage.kind not in BEFORE_COUNTING:
+    if request.plan.complete and kinds.difference(BEFORE_COUNTING):
         station.kept("complete")  # nothing is revealed before the counts were checked
-    if {one.kind for one in request.stages} & {*SANDWICH, KIND}:
+    if kinds & {*SANDWICH, KIND}:
         station.kept(WANTED)  # of score residuals nothing is revealed where the question did not want them
     outgoing = _ran(holder, program, request)
     digest = chained(holder, repr((request.plan, request.stages)), openings, label)
@@ -162,6 +164,15 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     few = outgoing.for_stations.get(FEW)
     for_stations = sealed_for_stations(holder, outgoing.for_stations) if few is None else sealed_few(holder, few)
     return StageReply(parts, checksum, shares, station.public(frac_bits), for_stations, answer)
+
+
+def _check_hazards(holder: ShareHolder, stages: list[Stage]) -> None:
+    """Refuse the baseline hazard at other rows than the outcome holder told, or along the path of a fit, whichever stage of a request asks for it."""
+    for stage in stages:
+        if stage.rows and holder.owns_outcome and list(stage.rows) != holder.station.kept("edges")["rows"].tolist():
+            raise MessageError("the baseline hazard was asked for at other rows than this station told")
+        if stage.rows and not any(is_first(holder.station, f"hazard|{turn}", stage.label) for turn in range(MOST_TOLD)):
+            raise MessageError("the baseline hazard is told at the end of a fit, not along its path; the job stops")
 
 
 def _ran(holder: ShareHolder, program: Program, request: StageRequest) -> Outgoing:
