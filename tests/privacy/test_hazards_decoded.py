@@ -180,7 +180,7 @@ def test_no_hazard_of_other_rows_is_told_beside_another_stage(tmp_path: Any) -> 
 def test_control_unchecked_the_risks_of_all_who_leave_are_told(tmp_path: Any) -> None:
     frame = table(6)
     asking, told = beside_another_stage(list(range(ROWS)))
-    unchecked = mock.patch("v6_verticox.stations.private._check_hazards")
+    unchecked = mock.patch("v6_verticox.stations.private.check_hazards")
     fine = mock.patch("v6_verticox.cox.coarse.RECORDS", 1e-12)
     running, overflowing = remembering(by_columns(frame, PARTS), tmp_path), contextlib.suppress(Exception)
     with running, asking, unchecked, fine, overflowing:  # central's own result has no room for so many

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedbayes.federation import Broadcast, Sealed, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
-from fedbayes.federation.once import asked_once, is_first
+from fedbayes.federation.once import asked_once
 from fedbayes.mpc.wide import Wide
 
 from ..messages.names import Name
@@ -23,7 +23,6 @@ from ..messages.private import (
     Opened,
     PermuteReply,
     PermuteRequest,
-    Stage,
     StageReply,
     StageRequest,
 )
@@ -42,6 +41,7 @@ from .guards import check_effect
 from .holder import KeptWires, ShareHolder, revealed_words
 from .inputs import effects, masked_entry
 from .openings import SUM_KEY, drawn_key, keep_key, opened, received
+from .path import check_hazards, check_told
 from .products import check_few, chosen_part, sealed_few
 from .setup import ANSWER
 from .telling import mean_of_complete, sealed_for_stations, told_counts
@@ -49,8 +49,6 @@ from .telling import mean_of_complete, sealed_for_stations, told_counts
 TAU = Name("tau")
 """The permutation, published with the columns."""
 BEFORE_COUNTING = ("features", "gather", "complete")
-MOST_TOLD = 3
-"""Points of a job at which the baseline hazard is told: the last, and where predictors are seen one or two that were taken for it."""
 BEFORE_JUDGING = ("features", "tally", "few")
 
 
@@ -138,7 +136,8 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     """Answer `partial_stage`, of the whole job or of one fold."""
     holder = ShareHolder(station, request.plan)
     stage, kinds = request.stages[0], {one.kind for one in request.stages}
-    _check_hazards(holder, request.stages)
+    check_hazards(holder, request.stages)
+    check_told(holder, request.stages)
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
     label = f"{stage.kind}|{stage.label}"
     openings = _receive(holder, program, request.openings, before(holder, label))
@@ -164,15 +163,6 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     few = outgoing.for_stations.get(FEW)
     for_stations = sealed_for_stations(holder, outgoing.for_stations) if few is None else sealed_few(holder, few)
     return StageReply(parts, checksum, shares, station.public(frac_bits), for_stations, answer)
-
-
-def _check_hazards(holder: ShareHolder, stages: list[Stage]) -> None:
-    """Refuse the baseline hazard at other rows than the outcome holder told, or along the path of a fit, whichever stage of a request asks for it."""
-    for stage in stages:
-        if stage.rows and holder.owns_outcome and list(stage.rows) != holder.station.kept("edges")["rows"].tolist():
-            raise MessageError("the baseline hazard was asked for at other rows than this station told")
-        if stage.rows and not any(is_first(holder.station, f"hazard|{turn}", stage.label) for turn in range(MOST_TOLD)):
-            raise MessageError("the baseline hazard is told at the end of a fit, not along its path; the job stops")
 
 
 def _ran(holder: ShareHolder, program: Program, request: StageRequest) -> Outgoing:
