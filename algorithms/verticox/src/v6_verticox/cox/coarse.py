@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
+
+from fedbayes.typing import Floats, Integers
 
 RECORDS = 4.0
 """Of a step: how many average records change an event's part of the hazard by as much, at least."""
 
-Vector = npt.NDArray[np.float64]
 
-
-def step_bits(sizes: Sequence[int], rows: Sequence[int], counting: float = 1.0) -> npt.NDArray[np.int_]:
+def step_bits(sizes: Sequence[int], rows: Sequence[int], counting: float = 1.0) -> Integers:
     """Return of each row the step in which its hazard is told, as a power of two, (rows,) of int.
 
     Parameters
@@ -31,18 +30,18 @@ def step_bits(sizes: Sequence[int], rows: Sequence[int], counting: float = 1.0) 
     counting : float
         Which part of the rows are records that count.
     """
-    places, ends = np.asarray(rows, dtype=np.int_), np.cumsum(sizes)
+    places, ends = np.asarray(rows, dtype=np.int64), np.cumsum(sizes)
     at_risk = np.maximum((ends[np.searchsorted(ends, places, side="right")] - places) * counting, 1.0)
-    return np.asarray(np.ceil(np.log2(np.minimum(RECORDS / at_risk**2, 1.0 / at_risk))), dtype=np.int_)
+    return np.asarray(np.ceil(np.log2(np.minimum(RECORDS / at_risk**2, 1.0 / at_risk))), dtype=np.int64)
 
 
-def coarse(hazard: Vector, sizes: Sequence[int], rows: Sequence[int], counting: float = 1.0) -> Vector:
+def coarse(hazard: Floats, sizes: Sequence[int], rows: Sequence[int], counting: float = 1.0) -> Floats:
     """Return hazards of some rows, (rows,), rounded to the steps in which they are told; none falls within a stratum."""
     steps = np.ldexp(1.0, step_bits(sizes, rows, counting))
     return rising(np.round(hazard / steps) * steps, sizes, rows)
 
 
-def rising(hazard: Vector, sizes: Sequence[int], rows: Sequence[int]) -> Vector:
+def rising(hazard: Floats, sizes: Sequence[int], rows: Sequence[int]) -> Floats:
     """Return hazards of which none is below zero or, in a stratum, below an earlier one, (rows,)."""
     stratum = np.searchsorted(np.cumsum(sizes), rows, side="right")
     parts = np.split(np.maximum(hazard, 0.0), np.flatnonzero(np.diff(stratum)) + 1)

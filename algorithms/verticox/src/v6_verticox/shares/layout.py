@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Wire
+from fedbayes.typing import Integers
 
 from ..cox.coarse import step_bits
 from ..messages.names import START, Name
@@ -147,7 +147,7 @@ class Layout:
         """Return sums over the rows up to each one."""
         return self.stratified(values, Wide.prefix)
 
-    def hazard_bits(self, rows: Sequence[int]) -> npt.NDArray[np.int_]:
+    def hazard_bits(self, rows: Sequence[int]) -> Integers:
         """Return how many bits of a hazard are not told at each of some rows, (rows,) of int."""
         steps = step_bits(self.strata, rows, (self.complete or 1.0) / self.copies)
         return np.maximum(steps + RECIPROCAL_BITS, 0)

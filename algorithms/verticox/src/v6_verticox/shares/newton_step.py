@@ -24,10 +24,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbayes.mpc.shared_fixed import Engine
 from fedbayes.mpc.wires import Share, Wire
+from fedbayes.typing import Floats
 
 from ..cox.coarse import rising
 from ..messages.names import Name
@@ -53,8 +53,6 @@ from .layout import (
 from .products import GROWTH_BITS, TALLY
 from .reciprocals import is_wide
 from .ties import TIE_BITS, corrected, corrected_back
-
-Vector = npt.NDArray[np.float64]
 
 
 def opening(layout: Layout, name: Name) -> tuple[tuple[int, ...], int, int]:
@@ -285,7 +283,7 @@ def baseline(engine: Engine, layout: Layout, label: str, reciprocal: Wire, rows:
     return Share(share.value.cut(layout.hazard_bits(rows)[:, None]), share.shape, share.frac_bits)
 
 
-def read_baseline(layout: Layout, revealed: Vector, rows: Sequence[int], parties: int) -> Vector:
+def read_baseline(layout: Layout, revealed: Floats, rows: Sequence[int], parties: int) -> Floats:
     """Return the hazards, (rows,), of the sum of so many shares that were cut: what was cut off is on average half of a step a party."""
     cut = (np.ldexp(1.0, layout.hazard_bits(rows)) - 1.0) / 2.0
     return rising(revealed + parties * np.ldexp(cut, -RECIPROCAL_BITS), layout.strata, rows)
