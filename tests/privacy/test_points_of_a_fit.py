@@ -10,12 +10,15 @@ from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.errors import ConvergenceError, MessageError
 from fedbayes.federation.rounds import Federation
 from v6_verticox.cox.likelihood import RiskSets, evaluate_predictor
-from v6_verticox.messages.private import MOST_POINTS, EnterRequest, Stage
+from v6_verticox.messages.names import Name
+from v6_verticox.messages.private import MOST_BESIDE, MOST_POINTS, EnterRequest, Stage
 from v6_verticox.messages.seen import MOST_SEEN, PredictRequest, ResidualRequest
 from v6_verticox.messages.setup import Plan
+from v6_verticox.rounds.points import Beside
 from v6_verticox.shares.agreed import most_points
 from v6_verticox.shares.layout import beside
 from v6_verticox.shares.reciprocals import reciprocal_plan
+from v6_verticox.stations.path import MOST_AGAIN, MOST_SLOPES
 
 WHOLE = (
     "gather",
@@ -119,6 +122,61 @@ def test_a_central_that_asks_for_more_is_refused(monkeypatch: pytest.MonkeyPatch
 def test_control_unbound_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("v6_verticox.stations.private.most_points", lambda _: MOST_POINTS)
     assert len(many_points(monkeypatch, 18)) == 18
+
+
+def refined(monkeypatch: pytest.MonkeyPatch, most: int) -> int:
+    """Have central refine the reciprocals of one point again and again; return how many gradients it is told beside the first two."""
+    told: list[np.ndarray] = []
+
+    async def asked(surface, *_, **__):  # type: ignore[no-untyped-def]
+        await surface.start()
+        surface.max_rounds = 10_000
+        await surface.evaluate(1, np.ones(3) / 4.0, reciprocal_plan(2.0, 1e-3))
+        for _ in range(most):
+            told.append((await surface.refine(1)).gradient)
+        raise ConvergenceError("enough")
+
+    monkeypatch.setattr("v6_verticox.central.solve", asked)
+    with pytest.raises((MessageError, ConvergenceError), match=r"more points|enough"):
+        fit_three_stations()
+    return len(told)
+
+
+def test_one_point_is_not_told_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Central chooses the coefficients of a refinement, so that each is a point of its own: gradients stay fewer than records."""
+    assert refined(monkeypatch, 28) == 14 + MOST_AGAIN - 1 < 60
+
+
+@pytest.mark.audit
+def test_control_uncounted_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("v6_verticox.stations.private.check_told", lambda *_: None)
+    assert refined(monkeypatch, 28) == 28
+
+
+def test_slopes_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[float] = []
+
+    async def asked(surface, *_, **__):  # type: ignore[no-untyped-def]
+        await surface.start()
+        plan, draw = reciprocal_plan(2.0, 1e-3), np.random.default_rng(1)
+        for step in range(1, 9):
+            surface.max_rounds = 10_000
+            beside = [Beside(draw.normal(size=3) / 4.0, 0, plan) for _ in range(MOST_BESIDE)]
+            told.extend((await surface.evaluate(step, np.ones(3) / 4.0, plan, beside)).slopes)
+        raise ConvergenceError("enough")
+
+    monkeypatch.setattr("v6_verticox.central.solve", asked)
+    with pytest.raises(MessageError, match="more points"):
+        fit_three_stations()
+    assert len(told) == MOST_SLOPES
+
+
+def test_a_refinement_starts_from_reciprocals() -> None:
+    """From a linear predictor "hazards" are its sums over those who leave: how many of any five or ten of them are marked."""
+    assert not refused(Stage, "refine", 1, 1, Name("reciprocal", 1))
+    assert not refused(Stage, "refine", 1, 1, Name("wide", 1))
+    for kind in ("line", "s", "x", "w", "y", "d", "trend", "turn", "k"):
+        assert refused(Stage, "refine", 1, 1, Name(kind, 1))
 
 
 @pytest.mark.parametrize(("points", "told"), [(15, False), (40, False), (200, True)])

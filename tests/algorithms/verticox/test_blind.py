@@ -41,6 +41,7 @@ def given(**more):
     }
 
 
+@pytest.mark.usefixtures("fine_hazards")
 def test_parity_with_pooled_records(federation, records):
     found = federation.run("verticox", "evaluate", {"model": given(), "reveal": "aggregates", "rows_aligned": True})
     metrics = found["metrics"]

@@ -69,6 +69,7 @@ def pooled(frame, strata=None):
         pytest.param(2, 1, "site", marks=pytest.mark.audit),
     ],
 )
+@pytest.mark.usefixtures("fine_hazards")
 def test_the_fit_is_that_of_the_complete_records(seed, digits, strata):
     frame = records(seed, digits)
     task = {**TASK, "strata": strata}
@@ -181,6 +182,7 @@ def test_a_model_of_complete_records_predicts_these_and_no_other(fitted):
     assert any("no prediction (null)" in text for text in result["warnings"])
 
 
+@pytest.mark.usefixtures("fine_hazards")
 def test_baseline_and_evaluation_of_the_same_records_are_those_of_the_complete_ones(fitted):
     frame, model = fitted
     used = frame.dropna(subset=["age", "dose", "group", "time", "event"])

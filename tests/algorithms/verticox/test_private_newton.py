@@ -98,6 +98,7 @@ def test_penalty(paper_data, rehearse):
     np.testing.assert_allclose(found.coefficients / scale, expected.coefficients, atol=1e-6)
 
 
+@pytest.mark.usefixtures("fine_hazards")
 def test_baseline_hazard(paper_data, rehearse):
     frame = paper_data("rossi")
     surface, _ = rehearse(frame, FEATURES, 3, baseline_rows=(10, 200))

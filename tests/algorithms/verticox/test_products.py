@@ -15,6 +15,7 @@ from statsmodels.duration.hazard_regression import PHReg
 from fedbayes.client.predictions import by_cox
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, ThresholdError
 from fedbayes.federation.rounds import Federation
+from v6_verticox.messages.private import Stage
 from v6_verticox.shares import products as shared
 from v6_verticox.shares.layout import Layout
 
@@ -140,6 +141,7 @@ def test_columns_are_named_and_cost_what_the_page_says(patients):
     assert 2 < more < 16
 
 
+@pytest.mark.usefixtures("fine_hazards")
 def test_a_model_with_products_is_applied_where_columns_are_together_and_judged_blindly(patients):
     model = fitted(patients, "~ age*treatment + stage")["model"]
     expected = pooled(patients, "age*treatment + C(stage)")
@@ -259,6 +261,24 @@ def test_stages_that_tell_are_not_computed_before_products_are_judged(patients, 
     monkeypatch.setattr(rounds.Stages, "run", skipping)
     with pytest.raises(MessageError):
         fitted(patients, "~ age*treatment")
+
+
+@pytest.mark.parametrize("judging", ["tally", "few"])
+def test_nor_are_they_beside_one_that_may_be_computed_before(patients, monkeypatch, judging):
+    from v6_verticox.rounds import stages as rounds
+
+    honest, seen = rounds.Stages.run, []
+
+    async def beside(self, stages, *others):
+        if stages[0].kind != judging:
+            return await honest(self, stages, *others)
+        seen.append(await honest(self, [*stages, Stage("last", 0)], *others))
+        return seen[-1]
+
+    monkeypatch.setattr(rounds.Stages, "run", beside)
+    with pytest.raises(MessageError):
+        fitted(patients, "~ age*treatment")
+    assert not seen
 
 
 def tally_of_many(monkeypatch):

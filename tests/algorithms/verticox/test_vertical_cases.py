@@ -148,6 +148,7 @@ def test_the_outcome_holder_may_have_features(cohort: pd.DataFrame) -> None:
     np.testing.assert_allclose(found["coefficient"], peer.params_[found.index], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.usefixtures("fine_hazards")
 def test_the_baseline_counts_who_is_at_risk(cohort: pd.DataFrame) -> None:
     frame = untied(cohort)
     model = ask(frame, entry="since", weights="weight", features=["age"])["model"]
@@ -234,6 +235,7 @@ CASES = {"weights": "weight", "entry": "since"}
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("task", [{"weights": "weight"}, {"entry": "since"}, CASES, {**CASES, "strata": "site"}])
+@pytest.mark.usefixtures("fine_hazards")
 def test_a_model_that_weighs_records_is_used_on_others_as_it_was_fitted(
     cohort: pd.DataFrame, task: dict[str, str]
 ) -> None:
@@ -273,6 +275,7 @@ def test_a_model_that_weighs_records_is_used_on_others_as_it_was_fitted(
     ("task", "roles"),
     [({"weights": "weight"}, {"weights_col": "weight"}), ({"entry": "since"}, {"entry_col": "since"})],
 )
+@pytest.mark.usefixtures("fine_hazards")
 def test_predictions_of_such_a_model_are_those_of_lifelines_and_of_the_definition(
     cohort: pd.DataFrame, task: dict[str, Any], roles: dict[str, str]
 ) -> None:

@@ -103,6 +103,7 @@ def test_the_check_of_proportional_hazards_follows_its_feature(records: pd.DataF
 
 
 @pytest.mark.audit
+@pytest.mark.usefixtures("fine_hazards")
 @pytest.mark.parametrize("order", ORDERS[:2], ids="-".join)
 def test_a_model_in_any_order_predicts_and_is_judged_alike(records: pd.DataFrame, order: list[str]) -> None:
     model = asked(records, **OUTCOME, features=order)["model"]

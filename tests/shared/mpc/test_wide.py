@@ -39,6 +39,12 @@ def test_shifts_and_public_multiples(numbers, bits, factor):
     assert integers(array.times(factor)) == [number * factor % MODULUS for number in numbers]
 
 
+def test_low_bits_are_cut_by_element():
+    numbers, bits = [MODULUS - 1, 12345, 2**70 + 7, 9], [3, 0, 4, 63]
+    cut = wide(numbers).cut(np.array(bits))
+    assert integers(cut) == [number >> bit << bit for number, bit in zip(numbers, bits, strict=True)]
+
+
 @given(elements)
 def test_sums(numbers):
     array = wide(numbers)

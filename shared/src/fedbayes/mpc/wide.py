@@ -122,6 +122,11 @@ class Wide:
         low = (self.low >> np.uint64(bits)) | (self.high << np.uint64(WORD - bits))
         return Wide(self.high >> np.uint64(bits), low)
 
+    def cut(self, bits: npt.NDArray[np.int64]) -> Wide:
+        """Return the elements with their `bits` lowest bits zero; 0 <= bits < 64, of a shape that broadcasts."""
+        kept = ~((np.uint64(1) << bits.astype(np.uint64)) - np.uint64(1))
+        return Wide(self.high, self.low & kept)
+
     def low_bits(self, bits: int) -> Wide:
         """Return the elements modulo 2^bits; 64 <= bits <= 128."""
         if bits == BITS:

@@ -41,6 +41,8 @@ SLOPE_STAGES = ("line", "weigh_slope", "slope", "blend", "level")
 BESIDE = 100  # steps of the solver are below it, points beside a step above
 BESIDE_STAGES = ("relative_risk", "combine", "refine", *SLOPE_STAGES)
 """What is computed at a point beside a step: its slope along the line from zero, one number, and nothing else."""
+SOURCES = ("reciprocal", "wide")
+"""What a refinement starts from: from anything else, such as a linear predictor, what is told is made of that."""
 MOST_BESIDE = 10
 """Points beside a step."""
 MOST_POINTS, MOST_SEEN = 40, BESIDE - 1
@@ -76,6 +78,8 @@ class Stage(Message):
             raise ValueError("a stage is malformed")
         if not all(0 <= value < MOST_COEFFICIENT for value in self.coefficients):
             raise ValueError("coefficients of a refinement are out of range")
+        if self.source.kind not in SOURCES:
+            raise ValueError("a refinement starts from something else than reciprocals")
 
     def _is_at_a_point(self) -> bool:
         """Return whether it is of a step that a fit may take, or of a point beside one and for its slope."""

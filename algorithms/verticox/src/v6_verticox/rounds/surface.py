@@ -24,6 +24,7 @@ from ..shares.agreed import grouper, layout, places_of
 from ..shares.clusters import KIND
 from ..shares.complete import NODES, integrated, opened_names
 from ..shares.layout import beside as beside_step
+from ..shares.newton_step import read_baseline
 from ..shares.program import CORRECTING
 from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
 from ..shares.sandwich import SQUARES, kinds
@@ -224,7 +225,9 @@ class FederatedSurface:
         rows = self.edge_rows if final else []
         revealed = await self._stages.run([Stage("information", step, self._version, rows=rows)])
         if "baseline" in revealed:
-            self.hazard, self.trend = revealed["baseline"].ravel(), revealed.get("trend", np.zeros(0)).ravel()
+            parties, told = len(self.plan.holders), revealed["baseline"].ravel()
+            self.hazard = read_baseline(self._layout, told, self.edge_rows, parties)
+            self.trend = revealed.get("trend", np.zeros(0)).ravel()
         return np.asarray((revealed["information"] + revealed["information"].T) / 2.0)
 
     def seen_stages(self, step: int) -> list[Stage]:

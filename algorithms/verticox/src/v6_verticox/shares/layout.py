@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Wire
+from fedbayes.typing import Integers
 
+from ..cox.coarse import step_bits
 from ..messages.names import START, Name
 from ..messages.private import BESIDE
 from ..messages.products import Product, width_of
@@ -144,6 +146,11 @@ class Layout:
     def prefix(self, values: Wide) -> Wide:
         """Return sums over the rows up to each one."""
         return self.stratified(values, Wide.prefix)
+
+    def hazard_bits(self, rows: Sequence[int]) -> Integers:
+        """Return how many bits of a hazard are not told at each of some rows, (rows,) of int."""
+        steps = step_bits(self.strata, rows, (self.complete or 1.0) / self.copies)
+        return np.maximum(steps + RECIPROCAL_BITS, 0)
 
     def public_ties(self) -> PublicTies:
         """Return the map of the public ties."""

@@ -23,9 +23,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from fedbayes.mpc.shared_fixed import Engine
 from fedbayes.mpc.wires import Share, Wire
+from fedbayes.typing import Floats
 
+from ..cox.coarse import rising
 from ..messages.names import Name
 from ..messages.private import BESIDE, Stage
 from .layout import (
@@ -268,7 +272,18 @@ def trend(engine: Engine, stage: Stage, get: Get) -> Share:
 
 
 def baseline(engine: Engine, layout: Layout, label: str, reciprocal: Wire, rows: Sequence[int]) -> Share:
-    """Return the cumulative baseline hazard at some rows, freshly shared."""
+    """Return the cumulative baseline hazard at some rows, freshly shared, in the steps in which it is told (`coarse`).
+
+    Every party cuts its share, which is uniform: what is left of the low bits of a sum of n shares is at most n - 1 steps, which hang on these.
+    """
     hazard = engine.lifted(reciprocal.columns([-1]).apply(layout.prefix)).rows(list(rows))
-    shape = (len(rows), 1)
-    return engine.hidden(f"{label}/baseline", Share(hazard.value, shape, hazard.frac_bits))
+    share = engine.hidden(f"{label}/baseline", Share(hazard.value, (len(rows), 1), hazard.frac_bits))
+    if share.value is None:
+        return share
+    return Share(share.value.cut(layout.hazard_bits(rows)[:, None]), share.shape, share.frac_bits)
+
+
+def read_baseline(layout: Layout, revealed: Floats, rows: Sequence[int], parties: int) -> Floats:
+    """Return the hazards, (rows,), of the sum of so many shares that were cut: what was cut off is on average half of a step a party."""
+    cut = (np.ldexp(1.0, layout.hazard_bits(rows)) - 1.0) / 2.0
+    return rising(revealed + parties * np.ldexp(cut, -RECIPROCAL_BITS), layout.strata, rows)

@@ -18,6 +18,7 @@ from fedbayes.typing import Floats
 
 from ..cox import survival as measures
 from ..cox.baseline import steps_of
+from ..cox.coarse import coarse
 from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..cox.narrow import vanishes
 from ..cox.outcome import checked, weights
@@ -89,6 +90,7 @@ def note_times(station: Station, column: str, times: list[float], chosen: bool) 
 def _baseline(outcome: Survival, predictor: Floats, limit: int) -> dict[str, Any]:
     """Return the baseline at its points; `predictor`, (records,), of which each has one row or, with times of entry, two."""
     described = describe(outcome, limit)
+    rows = described.edge_rows
     if outcome.weights is None:
         hazard = evaluate_predictor(RiskSets.of(outcome.time, outcome.event, outcome.stratum), predictor)[2]
     else:
@@ -96,7 +98,7 @@ def _baseline(outcome: Survival, predictor: Floats, limit: int) -> dict[str, Any
     return {
         "strata": [described.strata_names[code] for code in described.edge_strata],
         "time": described.edges,
-        "cumulative_hazard": [float(hazard[row]) for row in described.edge_rows],
+        "cumulative_hazard": coarse(hazard[rows], described.strata, rows, len(predictor) / len(outcome.time)).tolist(),
     }
 
 

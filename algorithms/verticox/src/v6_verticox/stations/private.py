@@ -41,6 +41,7 @@ from .guards import check_effect
 from .holder import KeptWires, ShareHolder, revealed_words
 from .inputs import effects, masked_entry
 from .openings import SUM_KEY, drawn_key, keep_key, opened, received
+from .path import check_hazards, check_told
 from .products import check_few, chosen_part, sealed_few
 from .setup import ANSWER
 from .telling import mean_of_complete, sealed_for_stations, told_counts
@@ -134,9 +135,9 @@ def _own_or_unsealed(
 def compute(station: Station, request: StageRequest) -> StageReply:
     """Answer `partial_stage`, of the whole job or of one fold."""
     holder = ShareHolder(station, request.plan)
-    stage = request.stages[0]
-    if stage.rows and holder.owns_outcome and list(stage.rows) != station.kept("edges")["rows"].tolist():
-        raise MessageError("the baseline hazard was asked for at other rows than this station told")
+    stage, kinds = request.stages[0], {one.kind for one in request.stages}
+    check_hazards(holder, request.stages)
+    check_told(holder, request.stages)
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
     label = f"{stage.kind}|{stage.label}"
     openings = _receive(holder, program, request.openings, before(holder, label))
@@ -145,11 +146,11 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         check_few(holder, request.for_stations)
     elif request.for_stations:
         counts = told_counts(holder, request.for_stations)
-    if request.plan.products and stage.kind not in BEFORE_JUDGING:
+    if request.plan.products and kinds.difference(BEFORE_JUDGING):
         station.kept("products")  # nothing is revealed before products were judged
-    if request.plan.complete and stage.kind not in BEFORE_COUNTING:
+    if request.plan.complete and kinds.difference(BEFORE_COUNTING):
         station.kept("complete")  # nothing is revealed before the counts were checked
-    if {one.kind for one in request.stages} & {*SANDWICH, KIND}:
+    if kinds & {*SANDWICH, KIND}:
         station.kept(WANTED)  # of score residuals nothing is revealed where the question did not want them
     outgoing = _ran(holder, program, request)
     digest = chained(holder, repr((request.plan, request.stages)), openings, label)

@@ -31,6 +31,7 @@ from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import expand_wide
 from fedbayes.typing import Floats, Words
 
+from ..cox.coarse import coarse
 from ..cox.likelihood import RiskSets, curvature_product, evaluate_predictor
 from ..cox.subspace import maximised
 from ..messages.seen import RESIDUAL_BITS, PredictReply, PredictRequest, ResidualReply, ResidualRequest
@@ -138,16 +139,18 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     opened = _opened_columns(holder, request)
     products = opened.transposed_product(encoded)
     shares = products + expand_wide(holder.key, f"products|{step}", products.shape)
-    entries, hazard = holder.sorter().seen_entries(holder.engine(step), step, predictor)
+    sorter = holder.sorter()
+    entries, hazard = sorter.seen_entries(holder.engine(step), step, predictor)
     holder.publish(step, entries)
     if list(request.rows) != station.kept("edges")["rows"].tolist():
         raise MessageError("the baseline hazard was asked for at other rows than this station told")
+    told = coarse(hazard[list(request.rows)], sorter.sizes.tolist(), request.rows)
     return ResidualReply(
         station.share(masked.to_words()),
         station.share(shares.to_words()),
         station.exact(own_columns.T @ vectors, ANSWER, queries=0, summed=False),
         station.exact(log_likelihood, ANSWER, queries=0, summed=False),
-        station.exact([float(hazard[row]) for row in request.rows], ANSWER, queries=0, summed=False),
+        station.exact(told.tolist(), ANSWER, queries=0, summed=False),
         station.exact(combination.tolist(), ANSWER, queries=0, summed=False),
         holder.seal_all(entries, f"published|{step}"),
     )
