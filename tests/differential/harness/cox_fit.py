@@ -367,7 +367,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     if np.ptp(time) == 0:
         refuse.append(("DataProblem", "one time only"))
         return judge(case, outcome, refuse, lambda _: None, may)
-    usual = {"private_newton": 80, "bfgs": 30, "admm": 2000}[arguments.get("solver", "private_newton")]
+    usual = {"private_newton": 160, "bfgs": 30, "admm": 2000}[arguments.get("solver", "private_newton")]
     most = arguments.get("max_rounds") or usual
     if most < usual:
         may.append(("ConvergenceError", "fewer rounds than usual"))
