@@ -12,7 +12,7 @@ from fedbayes.client import demo
 from fedbayes.client.cli import invoke
 from fedbayes.dp.ledger import Ledger
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.peers import KnownPeers
+from fedbayes.federation.perimeter.peers import KnownPeers
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"```(console|python|)\n(.*?)```", re.S)

@@ -13,7 +13,7 @@ from scipy.stats import beta
 
 from fedbayes.federation.errors import PolicyError
 from fedbayes.federation.gate import Exact, Masked, Receipt, Released
-from fedbayes.federation.policy import Policy
+from fedbayes.federation.node.policy import Policy
 from fedbayes.federation.station import Station
 
 CONFIDENCE = 0.95

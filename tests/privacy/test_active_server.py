@@ -12,9 +12,9 @@ import pytest
 from party_kit import with_folders
 
 from fedbayes.federation import errors
-from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.envelope import Request
+from fedbayes.federation.messages.codec import decode, encode
+from fedbayes.federation.perimeter.envelope import Request
 from fedbayes.mpc.relay import KeyPair, SigningPair
 from fedbayes.randomness import secret_bytes
 

@@ -15,7 +15,7 @@ from harness.inprocess import InProcess
 
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.horizontal import CountNoise
-from fedbayes.federation.opening import Relation
+from fedbayes.federation.perimeter.opening import Relation
 from fedbayes.federation.rounds import Federation
 from v6_discriminative_naive_bayes import partial
 from v6_discriminative_naive_bayes.messages import StepRequest

@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 from harness.inprocess import InProcess
 
-from fedbayes.federation import arrival
 from fedbayes.federation.errors import AlgorithmError, MessageError, ThresholdError
-from fedbayes.federation.installments import Installment
+from fedbayes.federation.guards import arrival
+from fedbayes.federation.guards.installments import Installment
+from fedbayes.federation.questions.asked_tables import AskedTables
 from fedbayes.federation.rounds import Federation
 from fedbayes.federation.vertical import opening
-from fedbayes.federation.vertical.asked_tables import AskedTables
 from v6_bayesian_ensemble import claimed
 from v6_bayesian_ensemble import partial as voting
 from v6_vertibayes import partial as scoring
@@ -320,7 +320,7 @@ def louder(request: Any) -> Any:
 
 
 def claimed_outline(model: dict[str, Any]) -> dict[str, Any]:
-    from fedbayes.federation.manifest import outline_of
+    from fedbayes.federation.perimeter.manifest import outline_of
 
     return outline_of(model)
 
@@ -478,7 +478,7 @@ def test_own_rows_are_predicted_by_the_ensemble_of_the_manifest(function: str, p
 
 
 def test_a_claim_is_of_the_outline_and_of_the_whole() -> None:
-    from fedbayes.federation.manifest import model_digest, outline_of
+    from fedbayes.federation.perimeter.manifest import model_digest, outline_of
 
     model = {"label": "y", "members": [{"name": "a", "weight": 1.0}, {"name": "b", "weight": 2.0}]}
     assert model_digest(model) == model_digest(outline_of(model))

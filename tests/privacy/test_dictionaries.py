@@ -11,8 +11,8 @@ import pytest
 from harness.inprocess import InProcess
 from views_cases import COUNT, DP_FIT, Question, arguments_of, question_files
 
-from fedbayes.federation import dictionaries
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.guards import dictionaries
 from fedbayes.federation.rounds import Federation
 
 STUDY: dict[str, Any] = {"columns": {"unused": {"type": "category", "categories": ["no", "yes"]}}}

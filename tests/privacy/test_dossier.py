@@ -24,7 +24,7 @@ from fedbayes.client.dossier.page import render
 from fedbayes.client.pages import sequence
 from fedbayes.client.text.limits import SET, UNSET
 from fedbayes.dp.ledger import Ledger
-from fedbayes.federation import limits
+from fedbayes.federation.node import limits
 from fedbayes.federation.results import ROLES
 
 ROOT = Path(__file__).resolve().parents[2]

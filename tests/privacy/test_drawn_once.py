@@ -13,9 +13,9 @@ from harness.inprocess import InProcess
 from test_honest_fraction import FILES, TASKS
 
 from fedbayes.dp.ledger import Ledger
-from fedbayes.federation import arrival
 from fedbayes.federation.errors import AlgorithmError, MessageError
-from fedbayes.federation.policy import LEDGER_FILE
+from fedbayes.federation.guards import arrival
+from fedbayes.federation.node.policy import LEDGER_FILE
 from fedbayes.federation.rounds import Federation
 from fedbayes.mpc.relay import KeyPair
 

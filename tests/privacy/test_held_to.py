@@ -15,10 +15,11 @@ from harness.inprocess import InProcess
 from test_honest_fraction import FILES, LABELLED, TASKS
 from views_cases import COX_ROWS, DOMAIN, JOINED, LIMITS, QUESTIONS, arguments_of, horizontal, question_files
 
-from fedbayes.federation import announced, job
-from fedbayes.federation.codec import Message
 from fedbayes.federation.errors import MessageError, PolicyError
-from fedbayes.federation.opening import Preflight, Relation
+from fedbayes.federation.guards import announced
+from fedbayes.federation.jobs import job
+from fedbayes.federation.messages.codec import Message
+from fedbayes.federation.perimeter.opening import Preflight, Relation
 from fedbayes.federation.rounds import Federation
 from v6_secure_naive_bayes import partial as shared_budget
 
@@ -225,7 +226,7 @@ def test_a_job_that_announced_nothing_pays_for_nothing() -> None:
     ):
         run("tables")
     for silent in (lambda one: None, lambda one: dataclasses.replace(one, relation=None)):
-        anything = mock.patch("fedbayes.federation.announced.check_function")
+        anything = mock.patch("fedbayes.federation.guards.announced.check_function")
         with announcing(silent), anything, pytest.raises(MessageError, match="it announced none"):
             run("tables")
 
@@ -372,7 +373,7 @@ def test_exact_answers_are_about_the_model_of_the_manifest(name: str) -> None:
 
 
 def test_a_coefficient_of_an_outline_is_that_of_the_model() -> None:
-    from fedbayes.federation.manifest import model_digest, outline_of
+    from fedbayes.federation.perimeter.manifest import model_digest, outline_of
 
     model = {
         "features": ["age"],

@@ -14,10 +14,11 @@ from harness.inprocess import InProcess
 from views_cases import CATEGORIES, COUNTED, DOMAIN, JOINED, LABELLED, LIMITS, horizontal, survivors, vertical
 
 from fedbayes.dp import shares
-from fedbayes.federation import arrival, job
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.installments import Installment
-from fedbayes.federation.manifest import Manifest
+from fedbayes.federation.guards import arrival
+from fedbayes.federation.guards.installments import Installment
+from fedbayes.federation.jobs import job
+from fedbayes.federation.perimeter.manifest import Manifest
 from fedbayes.federation.vertical.accounting import change_of, noise_parties
 
 VALUES = {name: {"categories": values} for name, values in CATEGORIES.items()}

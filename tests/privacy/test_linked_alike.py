@@ -13,7 +13,7 @@ import pytest
 from one_process import OneProcess
 
 from fedbayes.federation.errors import MessageError, StationError
-from fedbayes.federation.member import Member
+from fedbayes.federation.guards.member import Member
 from fedbayes.mpc import alignment
 
 ROWS = 120

@@ -9,7 +9,7 @@ from one_process import OneProcess
 
 from fedbayes.bayes.encoding import identifier_text
 from fedbayes.federation.errors import ArgumentError, PolicyError
-from fedbayes.federation.table_reader import TableReader
+from fedbayes.federation.guards.table_reader import TableReader
 from fedbayes.federation.vertical.workspace import Workspace
 
 ROWS, VALUES = 60, np.arange(1000, 1400)

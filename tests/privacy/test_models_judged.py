@@ -19,7 +19,7 @@ from views_cases import COX_ROWS, JOINED, LABELLED, LIMITS, horizontal, survivor
 
 from fedbayes.bayes.discretise import Bins
 from fedbayes.federation.errors import MessageError, ThresholdError
-from fedbayes.federation.manifest import model_digest, outline_of
+from fedbayes.federation.perimeter.manifest import model_digest, outline_of
 from v6_verticox.messages.folds import FoldCurves
 from v6_verticox.messages.scoring import Curve
 
@@ -343,7 +343,7 @@ def test_an_evaluation_tells_central_of_no_single_record(name: str) -> None:
         assert running.run("evaluate", asked)
         with asking(function, change), pytest.raises(MessageError, match="central is told of single records"):
             running.run("evaluate", asked)
-        with asking(function, change), mock.patch("fedbayes.federation.announced.SHOWING", ("evaluate",)):
+        with asking(function, change), mock.patch("fedbayes.federation.guards.announced.SHOWING", ("evaluate",)):
             try:  # the control: stations answer, and honest central may find nothing sealed to go on with
                 running.run("evaluate", asked)
             except Exception as problem:

@@ -22,10 +22,10 @@ import numpy as np
 import pytest
 from vantage6.algorithm.tools.exceptions import AlgorithmError
 
-from fedbayes.federation.codec import Message, Wrapped, decode, encode
 from fedbayes.federation.errors import KINDS
 from fedbayes.federation.gate import REASONS
-from fedbayes.federation.packing import unpack
+from fedbayes.federation.messages.codec import Message, Wrapped, decode, encode
+from fedbayes.federation.messages.packing import unpack
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "SECRETVALUE42"
@@ -194,7 +194,7 @@ def test_ten_thousand_mutated_messages_are_refused_as_such(kind: type) -> None:
 
 @pytest.mark.parametrize("times", [2000])
 def test_mutated_bytes_of_a_packed_message_are_refused_as_such(times: int) -> None:
-    from fedbayes.federation.packing import pack
+    from fedbayes.federation.messages.packing import pack
 
     rng = random.Random(5)
     packed = pack({"a": b"xyz", "b": [1, {"c": b"\x00" * 40}], "d": SECRET})

@@ -12,8 +12,8 @@ from test_honest_fraction import FILES, LABELLED
 
 import v6_dp_naive_bayes
 from fedbayes.federation.errors import AlgorithmError, MessageError
-from fedbayes.federation.memory import Memory
-from fedbayes.federation.platform import Origin, Run
+from fedbayes.federation.node.memory import Memory
+from fedbayes.federation.node.platform import Origin, Run
 from fedbayes.federation.rounds import Federation
 
 ASKED = {**LABELLED, "epsilon": 1.0}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from cox_kit import fit_three_stations
 
-from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.errors import ConvergenceError, MessageError
+from fedbayes.federation.messages.codec import decode, encode
 from fedbayes.federation.rounds import Federation
 from v6_verticox.cox.likelihood import RiskSets, evaluate_predictor
 from v6_verticox.messages.names import Name

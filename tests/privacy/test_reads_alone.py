@@ -24,9 +24,9 @@ from test_refusals import QUESTIONS as REFUSED
 
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.missing import Reading
-from fedbayes.federation import announced
 from fedbayes.federation.errors import DataProblem, PolicyError
-from fedbayes.federation.table_reader import TableReader
+from fedbayes.federation.guards import announced
+from fedbayes.federation.guards.table_reader import TableReader
 from fedbayes.federation.tables import files
 from fedbayes.federation.tables.excel import check_digits
 from fedbayes.federation.tables.reading import Source

@@ -15,8 +15,8 @@ from one_process import OneProcess
 from party_kit import by_rows, remembering
 
 from fedbayes.federation.answered import refusals
-from fedbayes.federation.codec import Message
 from fedbayes.federation.errors import BudgetError, ThresholdError
+from fedbayes.federation.messages.codec import Message
 from fedbayes.federation.vertical.messages import Setup
 
 ROWS, START = 100, 60

@@ -4,11 +4,11 @@ import pytest
 from one_process import OneProcess
 
 from fedbayes.dp.ledger import Ledger
-from fedbayes.federation import platform
 from fedbayes.federation.errors import MessageError, ThresholdError
-from fedbayes.federation.member import Member
-from fedbayes.federation.memory import Memory
-from fedbayes.federation.platform import Origin, Run
+from fedbayes.federation.guards.member import Member
+from fedbayes.federation.node import platform
+from fedbayes.federation.node.memory import Memory
+from fedbayes.federation.node.platform import Origin, Run
 
 ORIGIN = Origin(7, 21, "registry.example/algorithms/dp_naive_bayes", 1, "")
 OLD, NEW = "2026-01-01T10:00:00.000001", "2026-06-01T10:00:00.000001"

@@ -10,8 +10,8 @@ import pytest
 from one_process import OneProcess
 from test_honest_fraction import FILES, LABELLED
 
-from fedbayes.federation import arrival
 from fedbayes.federation.errors import PolicyError
+from fedbayes.federation.guards import arrival
 
 NAME = "dp_naive_bayes"
 LEDGER = {"*": {"ledger": "ledger", "minimum_rows": 5}}

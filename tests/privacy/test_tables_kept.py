@@ -14,7 +14,7 @@ import pytest
 from harness.inprocess import InProcess
 
 from fedbayes.federation.errors import AlgorithmError, MessageError
-from fedbayes.federation.opening import Preflight
+from fedbayes.federation.perimeter.opening import Preflight
 from fedbayes.federation.rounds import Federation
 from fedbayes.mpc.moduli import published_modulus
 from v6_secure_naive_bayes import central, partial

@@ -7,8 +7,8 @@ import pytest
 from audit_kit import again, proportions
 
 from fedbayes.bayes.balance import balanced
-from fedbayes.federation.contrasts import Contrasts
-from fedbayes.federation.installments import Installment
+from fedbayes.federation.guards.installments import Installment
+from fedbayes.federation.questions.contrasts import Contrasts
 from v6_vertibayes.messages import change_of
 
 STATIONS = 3

@@ -13,8 +13,8 @@ import pytest
 from views_cases import COUNT, DP_FIT, QUESTIONS, Question, arguments_of, question_files
 from views_kit import Different, Entry, compare, looks_uniform, record
 
-from fedbayes.federation import channel
 from fedbayes.federation.gate import Public
+from fedbayes.federation.perimeter import channel
 
 ALGORITHMS = Path(__file__).resolve().parents[2] / "algorithms"
 

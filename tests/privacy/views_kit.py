@@ -20,8 +20,8 @@ from harness.inprocess import InProcess
 from scipy.stats import chi2
 
 from fedbayes.federation import decorators, gate
-from fedbayes.federation.codec import Message, encode
 from fedbayes.federation.gate import Broadcast, Masked, Released, Sealed, Share
+from fedbayes.federation.messages.codec import Message, encode
 
 FALSE_ALARM = 1e-9
 """Of one comparison; a whole run makes a few thousand."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fedbayes.federation.policy import PREFIX, Policy
+from fedbayes.federation.node.policy import PREFIX, Policy
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("algorithms/*/README.md")])

@@ -91,6 +91,13 @@ def test_the_arrows_of_the_map_are_the_imports() -> None:
     assert found == known
 
 
+def test_the_floors_of_the_federation_are_those_that_lint_holds() -> None:
+    contract = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("\nlayers = [")[2].partition("\n]")[0]
+    layers = re.findall(r'"(.+)"', contract)
+    floors = [re.findall(r"`(\w+)`", floor) for floor, _ in rows("Inside the federation")]
+    assert floors == [layer.split(" | ") for layer in layers]
+
+
 def test_the_arrows_inside_verticox_are_the_imports_and_have_no_circle() -> None:
     known = {place.strip("`"): set(re.findall(r"`(\w+)`", knows)) for place, _, knows in rows("Inside verticox")}
     found: dict[str, set[str]] = {place: set() for place in known}

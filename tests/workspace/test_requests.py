@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fedbayes.federation import Message, Station
-from fedbayes.federation.opening import Preflight, Relation
+from fedbayes.federation.perimeter.opening import Preflight, Relation
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/requests.md"

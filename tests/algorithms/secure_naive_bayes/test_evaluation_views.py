@@ -14,8 +14,8 @@ from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
 from fedbayes.bayes.tallies import scores_of, tally
-from fedbayes.federation.channel import Channel
 from fedbayes.federation.errors import ArgumentError, DataProblem, PlacementError, PolicyError
+from fedbayes.federation.perimeter.channel import Channel
 from fedbayes.federation.station import Station
 from v6_secure_naive_bayes import grading, lattice
 from v6_secure_naive_bayes.grading_messages import Plan

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fedbayes.federation.channel import Channel
 from fedbayes.federation.errors import MessageError, PlacementError, ThresholdError
 from fedbayes.federation.gate import Public, Sealed, Share
 from fedbayes.federation.horizontal import Columns
-from fedbayes.federation.manifest import Card, Manifest
-from fedbayes.federation.policy import Policy
-from fedbayes.federation.secrets import own_keys
+from fedbayes.federation.node.policy import Policy
+from fedbayes.federation.node.secrets import own_keys
+from fedbayes.federation.perimeter.channel import Channel
+from fedbayes.federation.perimeter.manifest import Card, Manifest
 from fedbayes.mpc.joye_libert import AggregateBroken
 from fedbayes.mpc.moduli import generate_modulus, published_modulus
 from fedbayes.mpc.packing import Packing

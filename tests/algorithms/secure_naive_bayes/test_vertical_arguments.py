@@ -10,7 +10,7 @@ from one_process import OneProcess
 
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 from fedbayes.federation.horizontal import Columns
-from fedbayes.federation.policy import Policy
+from fedbayes.federation.node.policy import Policy
 from v6_secure_naive_bayes import arguments, keying, model, partial, vertical
 from v6_secure_naive_bayes.membership import Membership
 from v6_secure_naive_bayes.messages import TablesRequest

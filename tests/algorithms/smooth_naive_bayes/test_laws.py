@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbayes.bayes.schema import Schema
-from fedbayes.federation.codec import decode, encode
+from fedbayes.federation.messages.codec import decode, encode
 from v6_smooth_naive_bayes import combination, model, published
 from v6_smooth_naive_bayes.messages import Settings, Statistics
 from v6_smooth_naive_bayes.queries import Release

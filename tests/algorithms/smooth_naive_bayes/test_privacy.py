@@ -12,7 +12,7 @@ from scipy import stats
 from fedbayes.bayes.schema import Schema
 from fedbayes.dp.ledger import Ledger
 from fedbayes.federation import errors
-from fedbayes.federation.policy import LEDGER_FILE
+from fedbayes.federation.node.policy import LEDGER_FILE
 from v6_smooth_naive_bayes import model, published, queries
 from v6_smooth_naive_bayes.messages import Settings
 from v6_smooth_naive_bayes.queries import Release

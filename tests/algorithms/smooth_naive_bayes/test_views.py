@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from fedbayes.bayes.schema import Schema
-from fedbayes.federation.codec import encode
 from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.messages.codec import encode
 from v6_smooth_naive_bayes.messages import Settings, Statistics
 from v6_smooth_naive_bayes.model import perturb, summarise
 from v6_smooth_naive_bayes.queries import Release

@@ -12,9 +12,9 @@ from fedbayes.bayes.bif import from_bif, to_bif
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.dp.laws import Change
 from fedbayes.dp.ledger import Ledger
-from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError, BudgetError, MessageError, PolicyError
-from fedbayes.federation.installments import Installment
+from fedbayes.federation.guards.installments import Installment
+from fedbayes.federation.questions.contrasts import Contrasts
 from v6_vertibayes import sources
 from v6_vertibayes.arguments import BATCHES
 

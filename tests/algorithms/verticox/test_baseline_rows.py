@@ -25,7 +25,7 @@ from fedbayes.federation.errors import (
     PolicyError,
     ThresholdError,
 )
-from fedbayes.federation.manifest import outline_of
+from fedbayes.federation.perimeter.manifest import outline_of
 from v6_verticox.horizontal.grid import Masses
 from v6_verticox.horizontal.judging import hazard, partials
 from v6_verticox.horizontal.slots import Slots

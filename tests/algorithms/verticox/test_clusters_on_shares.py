@@ -8,7 +8,7 @@ from cox_kit import fit_clustered
 from scipy.stats import kstest
 
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.once import TWICE
+from fedbayes.federation.guards.once import TWICE
 from fedbayes.federation.rounds import Federation
 from fedbayes.mpc.shared_fixed import Dealer, Party
 from fedbayes.mpc.wide import Wide

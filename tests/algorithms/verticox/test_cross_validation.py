@@ -10,11 +10,11 @@ from mock_kit import NO_DATA, run_mocked
 from one_process import OneProcess
 
 from fedbayes.federation import Public
-from fedbayes.federation.channel import Channel
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, ConvergenceError, PolicyError, ThresholdError
-from fedbayes.federation.manifest import Card, Manifest
-from fedbayes.federation.policy import Policy
+from fedbayes.federation.node.policy import Policy
+from fedbayes.federation.perimeter.channel import Channel
+from fedbayes.federation.perimeter.manifest import Card, Manifest
 from fedbayes.federation.vertical import folds as drawn
 from fedbayes.mpc.relay import KeyPair
 from v6_verticox.cox import likelihood, survival

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from mock_kit import NO_DATA, run_mocked
 
-from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.messages.codec import decode, encode
 from v6_verticox.cox import likelihood
 from v6_verticox.messages.private import Stage
 from v6_verticox.messages.setup import Plan

@@ -123,7 +123,7 @@ class InProcess:
 
     def run(self, function: str, arguments: Mapping[str, Any]) -> Any:
         """Run a central function as one task; what it raises is what the researcher's log would tell."""
-        from fedbayes.federation import platform
+        from fedbayes.federation.node import platform
 
         number = self._task(None, self._central)
         content = json.loads(json.dumps({"kwargs": dict(arguments)}))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fedbayes.federation.answered import refusals
-from fedbayes.federation.peers import KnownPeers
+from fedbayes.federation.perimeter.peers import KnownPeers
 
 MARKS = {"north": "ab" * 32, "south": "CD" * 32}
 

@@ -13,7 +13,7 @@ import yaml
 from fedbayes.client.node.check import check
 from fedbayes.client.node.file import WRONG
 from fedbayes.client.text import limits as limit_words
-from fedbayes.federation.policy import Policy
+from fedbayes.federation.node.policy import Policy
 
 ROOT = Path(__file__).resolve().parents[3]
 GOOD = """\

@@ -14,9 +14,9 @@ from fedbayes.client.planning import plan
 from fedbayes.client.setting import Setting
 from fedbayes.federation import Federation
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.opening import Preflight
-from fedbayes.federation.outset import Foreseen, Outlook, Outset
-from fedbayes.federation.policy import Policy
+from fedbayes.federation.jobs.outset import Foreseen, Outlook, Outset
+from fedbayes.federation.node.policy import Policy
+from fedbayes.federation.perimeter.opening import Preflight
 from v6_verticox.rounds.surface import FederatedSurface
 
 DOMAIN = {"y": {"categories": ["p", "q"]}, "x": {"bounds": [0, 1]}, "z": {"bounds": [0, 1]}}

@@ -7,7 +7,7 @@ import pytest
 from fedbayes.client.text import formats
 from fedbayes.dp import promise
 from fedbayes.federation import errors, results
-from fedbayes.federation.policy import Policy
+from fedbayes.federation.node.policy import Policy
 
 
 @pytest.mark.parametrize("loss", [(20.0, 0.0), (1e-9, 1e-3), (None, None), (0.0, 0.0), (1.0, 1e-6)])

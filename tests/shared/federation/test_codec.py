@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fedbayes.federation.codec import Message, Text, _unaliased, decode, encode
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.messages.codec import Message, Text, _unaliased, decode, encode
 
 
 class Inner(Message):

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.federation.vertical.conditions import holds
-from fedbayes.federation.vertical.factor_info import Condition
+from fedbayes.federation.questions.conditions import holds
+from fedbayes.federation.questions.factor_info import Condition
 
 EXACT = 2**53
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fedbayes.container import ModuleWhenUsed
-from fedbayes.federation import platform
+from fedbayes.federation.node import platform
 
 
 def run(folder: Path, code: str, **environment: str) -> subprocess.CompletedProcess[str]:

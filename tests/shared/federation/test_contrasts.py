@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fedbayes.bayes.balance import WIDEST, balanced, simplex
-from fedbayes.federation.codec import decode, encode
-from fedbayes.federation.contrasts import LARGEST, LARGEST_FACTOR, Contrasts
-from fedbayes.federation.installments import Installment
+from fedbayes.federation.guards.installments import Installment
+from fedbayes.federation.messages.codec import decode, encode
+from fedbayes.federation.questions.contrasts import LARGEST, LARGEST_FACTOR, Contrasts
 
 STATES = {"a": 2, "b": 3, "c": 2, "d": 4}
 GAPS = {"a": 1, "b": 0, "c": 1, "d": 0}

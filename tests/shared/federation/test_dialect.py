@@ -18,7 +18,7 @@ from fedbayes.client.commands.exits import UsageProblem
 from fedbayes.client.tables import read_table
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem, PolicyError
-from fedbayes.federation.policy import Policy
+from fedbayes.federation.node.policy import Policy
 from fedbayes.federation.tables.dialect import Dialect, of_file
 from fedbayes.federation.tables.files import read_file
 from fedbayes.federation.tables.large_csv import check_fields, read_large_csv

@@ -11,9 +11,9 @@ from party_kit import by_columns
 from fedbayes.bayes.dictionary import Dictionary
 from fedbayes.client.commands.exits import UsageProblem
 from fedbayes.client.result import Result
-from fedbayes.federation.dictionaries import take
 from fedbayes.federation.embedded.given import task_of
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
+from fedbayes.federation.guards.dictionaries import take
 from fedbayes.federation.tables.reading import Source
 
 STUDY = {

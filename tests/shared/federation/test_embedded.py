@@ -15,7 +15,6 @@ from mock_kit import run_mocked
 
 from fedbayes.client.result import Result
 from fedbayes.federation import errors
-from fedbayes.federation.codec import fields_of
 from fedbayes.federation.embedded import EmbeddedFederation, RunFailed
 from fedbayes.federation.embedded import federation as embedded_federation
 from fedbayes.federation.embedded import host as host_process
@@ -23,8 +22,9 @@ from fedbayes.federation.embedded.given import task_of
 from fedbayes.federation.embedded.parties import Tables
 from fedbayes.federation.embedded.processes import Processes
 from fedbayes.federation.embedded.remedies import NO_COHORT, NO_HELPER, NO_LEDGER, OPENING, with_remedy
-from fedbayes.federation.envelope import Request
-from fedbayes.federation.policy import PREFIX, Policy
+from fedbayes.federation.messages.codec import fields_of
+from fedbayes.federation.node.policy import PREFIX, Policy
+from fedbayes.federation.perimeter.envelope import Request
 
 LEDGER = {"*": {"ledger": "ledger", "budget_epsilon": 3}}
 

@@ -23,11 +23,11 @@ from fedbayes.federation import (
     errors,
     partial,
 )
-from fedbayes.federation.codec import encode
 from fedbayes.federation.gate import Gate, Receipt, check_reply_class
-from fedbayes.federation.opening import Preflight, Relation
-from fedbayes.federation.policy import Policy
-from fedbayes.federation.uniform import is_uniform
+from fedbayes.federation.guards.uniform import is_uniform
+from fedbayes.federation.messages.codec import encode
+from fedbayes.federation.node.policy import Policy
+from fedbayes.federation.perimeter.opening import Preflight, Relation
 from fedbayes.randomness import secret_bytes
 
 ROWS = Relation("add_remove")

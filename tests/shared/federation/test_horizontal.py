@@ -6,7 +6,6 @@ import pytest
 
 from fedbayes.bayes.counting import fit_model
 from fedbayes.federation import errors
-from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.gate import Public, Receipt, Released
 from fedbayes.federation.horizontal import (
     Budget,
@@ -27,6 +26,7 @@ from fedbayes.federation.horizontal import (
     table_queries,
 )
 from fedbayes.federation.horizontal.tallying import Form
+from fedbayes.federation.messages.codec import decode, encode
 
 DOMAIN = {
     "x": {"bounds": [0, 10]},

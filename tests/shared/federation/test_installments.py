@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from fedbayes.dp.laws import Change, law_of
-from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.errors import ArgumentError, MessageError
-from fedbayes.federation.installments import Installment, pay
-from fedbayes.federation.opening import Relation
+from fedbayes.federation.guards.installments import Installment, pay
+from fedbayes.federation.messages.codec import decode, encode
+from fedbayes.federation.perimeter.opening import Relation
 
 WEIGHTS = [2.0, 3.0, 1.0]
 RELATION = Relation("replace_one", "record")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from fedbayes.federation.errors import StationError
-from fedbayes.federation.kept_arrays import read_arrays, write_arrays
+from fedbayes.federation.node.kept_arrays import read_arrays, write_arrays
 
 DTYPES = st.sampled_from(["<i8", "<u8", "<f8", "|u1", "|b1", "<U3", "|S4", "<M8[s]"])
 SHAPES = array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)

@@ -10,11 +10,11 @@ import pytest
 from one_process import OneProcess
 
 from fedbayes.federation import errors
-from fedbayes.federation.codec import decode, encode
+from fedbayes.federation.messages.codec import decode, encode
+from fedbayes.federation.questions.asked_tables import MOST_AXES, AskedTables
+from fedbayes.federation.questions.factor_info import FactorInfo
 from fedbayes.federation.vertical import engine
 from fedbayes.federation.vertical.accounting import check_possible
-from fedbayes.federation.vertical.asked_tables import MOST_AXES, AskedTables
-from fedbayes.federation.vertical.factor_info import FactorInfo
 from fedbayes.federation.vertical.known_tables import KnownTables
 from fedbayes.federation.vertical.messages import Delivery, Setup, TablesRequest
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from party_kit import with_folders
 
-from fedbayes.federation import limits
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.gate import is_public
-from fedbayes.federation.policy import Policy
+from fedbayes.federation.node import limits
+from fedbayes.federation.node.policy import Policy
 
 SET = Policy(
     minimum_rows=7,

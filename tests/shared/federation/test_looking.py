@@ -16,9 +16,10 @@ from scipy.optimize import linprog
 from fedbayes.bayes import profile
 from fedbayes.bayes.schema import Column
 from fedbayes.client.result import Result
-from fedbayes.federation import errors, looking
-from fedbayes.federation.shown import Shown
-from fedbayes.federation.transport import summed
+from fedbayes.federation import errors
+from fedbayes.federation.jobs.transport import summed
+from fedbayes.federation.questions.shown import Shown
+from fedbayes.federation.remote import looking
 
 ROWS = 90
 

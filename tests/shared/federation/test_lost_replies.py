@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from fedbayes.dp.ledger import Ledger
-from fedbayes.federation import errors, patience, secrets, waiting
+from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.memory import Memory
-from fedbayes.federation.patience import NO_PROXY, OUTAGE, Patience
-from fedbayes.federation.platform import Origin, Run
+from fedbayes.federation.jobs import waiting
+from fedbayes.federation.node import patience, secrets
+from fedbayes.federation.node.memory import Memory
+from fedbayes.federation.node.patience import NO_PROXY, OUTAGE, Patience
+from fedbayes.federation.node.platform import Origin, Run
 
 LEDGER = {"*": {"ledger": "ledger", "budget_epsilon": 3}}
 SOUTH = 2

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from one_process import OneProcess
 
-from fedbayes.federation.loudness import noise_warnings
+from fedbayes.federation.jobs.loudness import noise_warnings
 
 PRIVACY = {"epsilon": 1.0, "delta": 0.0}
 

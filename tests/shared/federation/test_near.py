@@ -6,10 +6,10 @@ import json
 import pytest
 
 from fedbayes.federation import errors
-from fedbayes.federation.codec import encode
-from fedbayes.federation.envelope import PROTOCOL, Request, filed, open_reply, seal_reply, whole
-from fedbayes.federation.memory import Memory, left_name
-from fedbayes.federation.platform import Origin, Run
+from fedbayes.federation.messages.codec import encode
+from fedbayes.federation.node.memory import Memory, left_name
+from fedbayes.federation.node.platform import Origin, Run
+from fedbayes.federation.perimeter.envelope import PROTOCOL, Request, filed, open_reply, seal_reply, whole
 from fedbayes.mpc.relay import KeyPair, SigningPair
 
 LONG = bytes(range(256)) * 300

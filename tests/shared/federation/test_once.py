@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from fedbayes.federation import secrets
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.once import asked_once
+from fedbayes.federation.guards.once import asked_once
+from fedbayes.federation.node import secrets
 
 
 class Remembering:

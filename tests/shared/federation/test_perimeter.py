@@ -13,17 +13,18 @@ import numpy as np
 import pytest
 
 from fedbayes.dp.ledger import Ledger
-from fedbayes.federation import errors, platform
-from fedbayes.federation.codec import decode, encode
+from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.embedded.server import from_text, to_text
-from fedbayes.federation.envelope import PROTOCOL, Request, question, seal_reply
-from fedbayes.federation.manifest import Card, Manifest
-from fedbayes.federation.memory import Memory
-from fedbayes.federation.packing import pack
-from fedbayes.federation.peers import KnownPeers, believe, identity, marks_of
-from fedbayes.federation.platform import Origin, Run
-from fedbayes.federation.policy import LEDGER_FILE, Policy
+from fedbayes.federation.messages.codec import decode, encode
+from fedbayes.federation.messages.packing import pack
+from fedbayes.federation.node import platform
+from fedbayes.federation.node.memory import Memory
+from fedbayes.federation.node.platform import Origin, Run
+from fedbayes.federation.node.policy import LEDGER_FILE, Policy
+from fedbayes.federation.perimeter.envelope import PROTOCOL, Request, question, seal_reply
+from fedbayes.federation.perimeter.manifest import Card, Manifest
+from fedbayes.federation.perimeter.peers import KnownPeers, believe, identity, marks_of
 from fedbayes.mpc.relay import KeyPair, SigningPair, fingerprint
 from fedbayes.randomness import secret_bytes
 

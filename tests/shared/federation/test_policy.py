@@ -3,7 +3,7 @@
 import pytest
 
 from fedbayes.federation.errors import PolicyError
-from fedbayes.federation.policy import Policy
+from fedbayes.federation.node.policy import Policy
 
 
 def read(**values):

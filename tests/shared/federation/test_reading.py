@@ -24,7 +24,7 @@ from fedbayes.bayes.missing import USUAL, Reading, public_part
 from fedbayes.bayes.schema import Schema, SchemaError
 from fedbayes.federation import errors
 from fedbayes.federation.errors import DataProblem
-from fedbayes.federation.policy import Policy
+from fedbayes.federation.node.policy import Policy
 from fedbayes.federation.station import Station
 from fedbayes.federation.tables import small_csv
 from fedbayes.federation.tables.files import settled

@@ -10,8 +10,9 @@ from party_kit import by_columns, remembering, with_folders
 
 from fedbayes.federation import errors
 from fedbayes.federation.answered import readings
-from fedbayes.federation.answered.readings import Readings, groups_of, sets_few_apart, words_of
+from fedbayes.federation.answered.readings import Readings, groups_of, sets_few_apart
 from fedbayes.federation.errors import StationError
+from fedbayes.federation.tables.words import words_of
 
 ROWS = 120
 REFUSED = "would set apart"
@@ -191,7 +192,7 @@ def test_a_recode_of_one_row_of_a_column_whose_categories_nobody_gives(tmp_path,
     ids = [f"p{row}" for row in range(ROWS)]
     tables = {party: pd.DataFrame({"id": ids, **columns}) for party, columns in parts.items()}
     if not recorded:
-        monkeypatch.setattr("fedbayes.federation.node_databases.embedded_record", lambda: None)
+        monkeypatch.setattr("fedbayes.federation.tables.node_databases.embedded_record", lambda: None)
     asked = {"columns": ["state", "sex"], "id_column": "id"}
     if categories:
         asked["domain"] = {"state": {"categories": categories}}

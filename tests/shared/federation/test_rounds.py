@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 
-from fedbayes.federation import waiting as rounds
+from fedbayes.federation.jobs import waiting as rounds
 
 
 def test_the_first_look_of_a_round_is_early_enough_for_all_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,8 @@ from one_process import OneProcess
 from fedbayes.federation import errors
 from fedbayes.federation.answered import selections, tabled
 from fedbayes.federation.answered.readings import bins_of
-from fedbayes.federation.answered.readings import words_of as read
 from fedbayes.federation.answered.selections import Selections, tells_of_few, words_of
+from fedbayes.federation.tables.words import words_of as read
 
 ROWS = 120
 REFUSED = "would set apart"

@@ -11,8 +11,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
 from fedbayes.federation.errors import ThresholdError
+from fedbayes.federation.questions.suppression import check_count, hidden_cells
 from fedbayes.federation.vertical import suppress
-from fedbayes.federation.vertical.suppression import check_count, hidden_cells
 
 tables = arrays(
     np.int64, st.tuples(st.integers(1, 5), st.integers(1, 4), st.integers(1, 3)), elements=st.integers(0, 40)

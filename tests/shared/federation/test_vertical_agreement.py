@@ -6,8 +6,8 @@ import hashlib
 import numpy as np
 import pytest
 
+from fedbayes.federation.questions.factor_info import FactorInfo
 from fedbayes.federation.vertical.agreement import CHECK_WORDS, bound, with_check
-from fedbayes.federation.vertical.factor_info import FactorInfo
 from fedbayes.federation.vertical.messages import Delivery, Setup
 
 ROWS = 12

@@ -14,14 +14,14 @@ from one_process import OneProcess
 from fedbayes.bayes.balance import balanced
 from fedbayes.bayes.dictionary_entry import Cut
 from fedbayes.federation import errors
-from fedbayes.federation.codec import decode, encode
-from fedbayes.federation.contrasts import Contrasts
-from fedbayes.federation.installments import Installment
+from fedbayes.federation.guards.installments import Installment
+from fedbayes.federation.messages.codec import decode, encode
+from fedbayes.federation.questions.asked_tables import AskedTables
+from fedbayes.federation.questions.contrasts import Contrasts
+from fedbayes.federation.questions.factor_info import FactorInfo, Wanted, factor_name
 from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.accounting import change_of
-from fedbayes.federation.vertical.asked_tables import AskedTables
 from fedbayes.federation.vertical.coding import check_bins_hold, resolve
-from fedbayes.federation.vertical.factor_info import FactorInfo, Wanted, factor_name
 from fedbayes.federation.vertical.identifiers import matched_texts
 from fedbayes.federation.vertical.messages import (
     Delivery,

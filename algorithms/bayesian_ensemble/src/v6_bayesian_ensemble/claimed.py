@@ -9,10 +9,10 @@ import numpy as np
 
 from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation import Station
-from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.manifest import digest_of
-from fedbayes.federation.vertical.factor_info import Wanted, check_true, names_its_columns
+from fedbayes.federation.guards.arrival import check_claimed
+from fedbayes.federation.perimeter.manifest import digest_of
+from fedbayes.federation.questions.factor_info import Wanted, check_true, names_its_columns
 from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.opening import Encoder
 

@@ -14,8 +14,8 @@ from fedbayes.bayes.probability_tables import cut_points
 from fedbayes.bayes.record_scores import Classifier
 from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.questions.factor_info import factor_name
 from fedbayes.federation.vertical.declared import SPLITS
-from fedbayes.federation.vertical.factor_info import factor_name
 from fedbayes.typing import Booleans, Floats
 
 from . import votes

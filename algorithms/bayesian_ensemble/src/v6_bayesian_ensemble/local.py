@@ -10,9 +10,9 @@ import numpy as np
 from fedbayes.bayes.schema import Schema
 from fedbayes.bayes.small_counts import grouped
 from fedbayes.federation import Station, partial
-from fedbayes.federation.announced import check_shown
-from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import DataProblem
+from fedbayes.federation.guards.announced import check_shown
+from fedbayes.federation.guards.arrival import check_claimed
 from fedbayes.federation.horizontal import schema_errors
 from fedbayes.typing import Integers, Words
 

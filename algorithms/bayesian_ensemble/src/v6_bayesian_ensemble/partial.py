@@ -8,12 +8,12 @@ import numpy as np
 
 from fedbayes.bayes.record_scores import log_scores
 from fedbayes.federation import Station, partial
-from fedbayes.federation.announced import check_shown
 from fedbayes.federation.errors import ArgumentError, DataProblem
+from fedbayes.federation.guards.announced import check_shown
+from fedbayes.federation.perimeter.sealed_sums import letter_of
+from fedbayes.federation.questions.factor_info import FactorInfo
 from fedbayes.federation.replies import SealedReply
-from fedbayes.federation.sealed_sums import letter_of
 from fedbayes.federation.vertical.coding import indicators
-from fedbayes.federation.vertical.factor_info import FactorInfo
 from fedbayes.federation.vertical.messages import Delivery, ExtendReply, Setup
 from fedbayes.federation.vertical.opening import OwnPart, open_part, place_rows
 from fedbayes.federation.vertical.owner import own_states

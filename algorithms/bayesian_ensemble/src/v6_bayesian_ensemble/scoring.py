@@ -15,9 +15,9 @@ from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError, StationError
 from fedbayes.federation.gate import Exact, Sealed
-from fedbayes.federation.manifest import outline_of
+from fedbayes.federation.jobs.transport import summed
+from fedbayes.federation.perimeter.manifest import outline_of
 from fedbayes.federation.replies import SealedReply
-from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import MATCHED, SecureTables, open_parties, setup_of
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.typing import Floats

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from fedbayes.federation import Station, node_databases
+from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem, MessageError, PolicyError
-from fedbayes.federation.secrets import once
+from fedbayes.federation.node.secrets import once
+from fedbayes.federation.tables import node_databases
 from fedbayes.randomness import secret_bytes
 
 from .ensemble import Member

@@ -10,7 +10,7 @@ import numpy as np
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.federation import Federation
-from fedbayes.federation.codec import Message
+from fedbayes.federation.messages.codec import Message
 from fedbayes.federation.vertical import SecureTables
 from fedbayes.federation.vertical.engine import SMALL_RING_ROWS
 from fedbayes.federation.vertical.opening import fold_domain

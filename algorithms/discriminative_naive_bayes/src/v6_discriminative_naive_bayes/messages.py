@@ -12,8 +12,8 @@ import numpy as np
 from fedbayes.bayes.counting import column_edges, table_width
 from fedbayes.bayes.encoding import SchemaError, bin_codes
 from fedbayes.federation import Message, Relation
-from fedbayes.federation.arrays import check_array
 from fedbayes.federation.horizontal import Columns, CountNoise
+from fedbayes.federation.messages.arrays import check_array
 
 from .model import GRID, LARGEST_WEIGHT, Codes, Layout
 

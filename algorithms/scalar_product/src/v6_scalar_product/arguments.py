@@ -10,9 +10,9 @@ from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation.declare import TARGET, Arguments, argument, when
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.kinds import COLUMN, COLUMNS, FLAG, choice, json_value, number
+from fedbayes.federation.questions.factor_info import Condition
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import BINS, BINS_WORDS, DOMAIN, DOMAIN_WORDS, Matched, neighbors
-from fedbayes.federation.vertical.factor_info import Condition
 from fedbayes.federation.vertical.states import check_binned
 from fedbayes.federation.vertical.traffic import answer_bytes, states_of, tables_bytes
 

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.questions.factor_info import Condition
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.engine import Engine
-from fedbayes.federation.vertical.factor_info import Condition
 
 from .messages import ChainOpenRequest, ChainSumReply, ChainSumRequest
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fedbayes.federation import Masked, Message, Sealed
-from fedbayes.federation.vertical.factor_info import Condition
+from fedbayes.federation.questions.factor_info import Condition
 from fedbayes.federation.vertical.messages import Delivery
 
 PROTOCOLS = ("masked_tables", "thesis")

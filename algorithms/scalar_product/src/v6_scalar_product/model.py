@@ -8,8 +8,8 @@ from typing import Any
 
 from fedbayes.bayes.structure import mutual_information
 from fedbayes.federation.errors import DataProblem, ThresholdError
+from fedbayes.federation.questions.suppression import check_count, hidden_cells
 from fedbayes.federation.vertical import ColumnStates
-from fedbayes.federation.vertical.suppression import check_count, hidden_cells
 from fedbayes.typing import Integers
 
 COARSE = 0.01  # of the product: more is worth a warning

@@ -6,9 +6,9 @@ import numpy as np
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.once import asked_once
+from fedbayes.federation.guards.once import asked_once
+from fedbayes.federation.questions.factor_info import Wanted
 from fedbayes.federation.replies import SealedReply
-from fedbayes.federation.vertical.factor_info import Wanted
 from fedbayes.federation.vertical.messages import Delivery
 from fedbayes.federation.vertical.opening import Encoder
 from fedbayes.federation.vertical.workspace import OPENED, Workspace

@@ -14,14 +14,14 @@ from fedbayes.dp import promise
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, Preflight, Relation
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.installments import Installment
+from fedbayes.federation.guards.installments import Installment
+from fedbayes.federation.questions.conditions import check_condition
+from fedbayes.federation.questions.factor_info import Condition, Wanted
 from fedbayes.federation.vertical import PARTIALS, open_parties, setup_of
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
 from fedbayes.federation.vertical.columns import locate
-from fedbayes.federation.vertical.conditions import check_condition
 from fedbayes.federation.vertical.declared import Matched
 from fedbayes.federation.vertical.engine import Engine
-from fedbayes.federation.vertical.factor_info import Condition, Wanted
 from fedbayes.federation.vertical.opening import COUNTED
 from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_seconds
 from fedbayes.typing import Integers

@@ -10,8 +10,8 @@ import numpy as np
 from fedbayes.dp import promise
 from fedbayes.federation import Federation, results
 from fedbayes.federation.errors import ThresholdError
-from fedbayes.federation.installments import Installment
-from fedbayes.federation.loudness import loud_cells
+from fedbayes.federation.guards.installments import Installment
+from fedbayes.federation.jobs.loudness import loud_cells
 from fedbayes.federation.vertical import ColumnStates, SecureTables
 from fedbayes.federation.vertical.accounting import change_of, noise_parties
 from fedbayes.federation.vertical.engine import Engine

@@ -7,8 +7,9 @@ import numpy as np
 from fedbayes.bayes.counting import column_edges
 from fedbayes.dp import promise
 from fedbayes.dp.laws import Change, law_of
-from fedbayes.federation import Station, announced
+from fedbayes.federation import Station
 from fedbayes.federation.errors import MessageError, ThresholdError, sampling_errors
+from fedbayes.federation.guards import announced
 from fedbayes.federation.horizontal import table_queries
 from fedbayes.typing import Array, Integers
 

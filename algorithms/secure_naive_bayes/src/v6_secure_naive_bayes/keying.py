@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fedbayes.federation import Federation, Parties, Station
-from fedbayes.federation.codec import encode
 from fedbayes.federation.errors import ArgumentError, MessageError, PlacementError, ThresholdError
-from fedbayes.federation.secrets import own_keys
-from fedbayes.federation.waiting import TIMEOUT_SECONDS
+from fedbayes.federation.jobs.waiting import TIMEOUT_SECONDS
+from fedbayes.federation.messages.codec import encode
+from fedbayes.federation.node.secrets import own_keys
 from fedbayes.mpc.joye_libert import AGGREGATOR, deal_keys, secret_key
 from fedbayes.mpc.moduli import Modulus, generate_modulus, import_modulus, published_modulus
 from fedbayes.mpc.relay import KeyPair, pairwise_key

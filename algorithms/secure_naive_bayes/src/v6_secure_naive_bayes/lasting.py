@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Station
-from fedbayes.federation.codec import encode
 from fedbayes.federation.errors import DataProblem
-from fedbayes.federation.node_databases import folder_database, preprocessing, requested_label
-from fedbayes.federation.secrets import once
+from fedbayes.federation.messages.codec import encode
+from fedbayes.federation.node.secrets import once
+from fedbayes.federation.tables.node_databases import folder_database, preprocessing, requested_label
 from fedbayes.typing import Array
 
 from .messages import TablesRequest

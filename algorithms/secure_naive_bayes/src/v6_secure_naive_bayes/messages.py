@@ -9,9 +9,9 @@ import numpy as np
 
 from fedbayes.dp import promise
 from fedbayes.federation import Message, Relation
-from fedbayes.federation.arrays import check_array
 from fedbayes.federation.gate import Exact, Public, Released, Sealed, Share
 from fedbayes.federation.horizontal import Columns
+from fedbayes.federation.messages.arrays import check_array
 
 KINDS = ("polya", "diluted_geometric", "published", "none")
 UNITS = ("record", "party", "identifier")

@@ -15,7 +15,7 @@ from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError, ThresholdError, sampling_errors
 from fedbayes.federation.gate import Exact, Receipt, Released
 from fedbayes.federation.horizontal import EvaluateRequest, SumReply, cells, table_queries, tally_station
-from fedbayes.federation.secrets import own_keys
+from fedbayes.federation.node.secrets import own_keys
 from fedbayes.mpc.joye_libert import encrypt_factor
 from fedbayes.mpc.packing import Packing
 from fedbayes.randomness import uniform_bits

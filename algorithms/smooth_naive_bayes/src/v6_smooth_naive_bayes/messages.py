@@ -10,9 +10,9 @@ from fedbayes.dp import promise
 from fedbayes.dp.heavy_tails import NOISES
 from fedbayes.dp.neighbors import NEIGHBORS
 from fedbayes.federation import Message
-from fedbayes.federation.arrays import check_array
 from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.horizontal import Columns
+from fedbayes.federation.messages.arrays import check_array
 from fedbayes.typing import Floats, Integers
 
 SENSITIVITIES = ("smooth", "global", "published")

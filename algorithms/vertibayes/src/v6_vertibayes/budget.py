@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fedbayes.dp import promise
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.installments import Installment
+from fedbayes.federation.guards.installments import Installment
 
 
 class Budget:

@@ -26,7 +26,7 @@ from fedbayes.bayes.scores import Score
 from fedbayes.bayes.squares import Axes, Margin
 from fedbayes.bayes.structure import Structure
 from fedbayes.bayes.tables import TableOracle
-from fedbayes.federation.contrasts import Contrasts
+from fedbayes.federation.questions.contrasts import Contrasts
 from fedbayes.typing import Counts
 
 Contrasted = Callable[[Sequence[tuple[str, ...]], Contrasts], list[Counts]]

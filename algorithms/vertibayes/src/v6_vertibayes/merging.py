@@ -11,9 +11,9 @@ import numpy as np
 
 from fedbayes.bayes.discretise import Bins, minimum_description_length
 from fedbayes.bayes.variable import Variable
-from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.installments import Installment
+from fedbayes.federation.guards.installments import Installment
+from fedbayes.federation.questions.contrasts import Contrasts
 from fedbayes.typing import Counts
 
 from .arguments import BY_CLASS

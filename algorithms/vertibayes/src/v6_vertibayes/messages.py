@@ -9,9 +9,9 @@ import numpy as np
 
 from fedbayes.dp.laws import Change
 from fedbayes.federation import Message, Relation
-from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.gate import Exact, Masked, Public, Sealed
-from fedbayes.federation.installments import Installment
+from fedbayes.federation.guards.installments import Installment
+from fedbayes.federation.questions.contrasts import Contrasts
 from fedbayes.federation.vertical.messages import Delivery, Setup
 
 BY_ROWS = Relation("add_remove")

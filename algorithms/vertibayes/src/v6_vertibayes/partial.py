@@ -8,14 +8,14 @@ from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
 from fedbayes.bayes.tallies import tally
 from fedbayes.federation import Station, partial
-from fedbayes.federation.announced import check_shown
-from fedbayes.federation.arrival import check_claimed
-from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.gate import Exact, Released
-from fedbayes.federation.installments import pay
+from fedbayes.federation.guards.announced import check_shown
+from fedbayes.federation.guards.arrival import check_claimed
+from fedbayes.federation.guards.installments import pay
+from fedbayes.federation.perimeter.sealed_sums import letter_of
+from fedbayes.federation.questions.contrasts import Contrasts
 from fedbayes.federation.replies import RecordsReply
-from fedbayes.federation.sealed_sums import letter_of
 from fedbayes.federation.vertical.coding import check_bins_hold, resolve
 from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.record_shares import score_share, scored_once, summed

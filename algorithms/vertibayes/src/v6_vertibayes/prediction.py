@@ -11,7 +11,7 @@ from fedbayes.bayes.probability_tables import cut_points
 from fedbayes.bayes.record_scores import Classifier
 from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation.errors import ArgumentError, MessageError
-from fedbayes.federation.vertical.factor_info import check_true, names_its_columns
+from fedbayes.federation.questions.factor_info import check_true, names_its_columns
 from fedbayes.federation.vertical.messages import Delivery
 from fedbayes.federation.vertical.record_shares import WeightedFactors
 

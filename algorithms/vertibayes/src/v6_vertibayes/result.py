@@ -14,7 +14,7 @@ from fedbayes.bayes.structure import Structure
 from fedbayes.dp.laws import law_of
 from fedbayes.dp.neighbors import OF_RECORDS
 from fedbayes.federation import Federation, results
-from fedbayes.federation.loudness import loud_cells
+from fedbayes.federation.jobs.loudness import loud_cells
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
 from fedbayes.typing import Counts
 

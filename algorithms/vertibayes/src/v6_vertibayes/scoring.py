@@ -10,8 +10,8 @@ from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tallies import Tallies, coarse_auc, scores_of
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.jobs.transport import summed
 from fedbayes.federation.replies import RecordsReply
-from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
 from fedbayes.typing import Floats
 

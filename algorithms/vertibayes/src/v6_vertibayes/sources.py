@@ -12,11 +12,11 @@ import numpy as np
 from fedbayes.bayes.variable import Variable
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, Parties, Preflight, Relation
-from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.installments import Installment
+from fedbayes.federation.guards.installments import Installment
+from fedbayes.federation.jobs.transport import summed
+from fedbayes.federation.questions.contrasts import Contrasts
 from fedbayes.federation.rounds import check_summable
-from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import PARTIALS, SecureTables, check_alignment, open_parties, setup_of
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
 from fedbayes.federation.vertical.opening import fold_domain

@@ -62,7 +62,7 @@ def run(job: Job, place: LocalPlace, on_progress: Callable[[dict[str, Any]], Non
 def _check_limits(policies: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise `UsageProblem` naming a limit whose value a node could not read; names are checked by the federation."""
     from ..federation.errors import PolicyError
-    from ..federation.policy import KINDS, PREFIX, Policy
+    from ..federation.node.policy import KINDS, PREFIX, Policy
 
     for limits in policies.values():
         for limit in limits.keys() & set(Policy.__slots__):

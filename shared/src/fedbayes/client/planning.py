@@ -15,7 +15,7 @@ from .rehearsal import known_domain, rehearse
 from .setting import Setting
 
 if TYPE_CHECKING:
-    from ..federation.outset import Outlook
+    from ..federation.jobs.outset import Outlook
 
 SECONDS_A_ROUND = 3.3  # on stock nodes, docs/status.md
 
@@ -41,7 +41,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
     ArgumentError
         What the function says of its arguments.
     """
-    from ..federation.outset import Outlook
+    from ..federation.jobs.outset import Outlook
 
     policy = _policy(setting.limits or {})
     outlook = Outlook(setting.stations, policy)
@@ -89,7 +89,7 @@ def _rehearsed(job: Job, domain: Mapping[str, Any], columns: list[str], setting:
 
 def _filled(job: Job) -> Job:
     """Return a task with the arguments that its dictionary gives, as its central function sees them."""
-    from ..federation.dictionaries import take
+    from ..federation.guards.dictionaries import take
 
     defaults = {one.name: one.default for one in declared_of(job).declared()}
     return Job(job.algorithm, job.function, take(defaults, dict(job.arguments))[0])
@@ -100,7 +100,7 @@ def _ask(job: Job, outlook: Outlook) -> Any:
 
     from ..federation.decorators import without_seals
     from ..federation.installed import PREFIX
-    from ..federation.outset import Foreseen
+    from ..federation.jobs.outset import Foreseen
     from .catalogue import algorithm_named, check_function
 
     name = algorithm_named(job.algorithm).name
@@ -124,7 +124,7 @@ def _ask(job: Job, outlook: Outlook) -> Any:
 
 def _policy(limits: Mapping[str, Any]) -> Any:
     from ..federation.errors import PolicyError
-    from ..federation.policy import PREFIX, Policy
+    from ..federation.node.policy import PREFIX, Policy
 
     limit_names = [one.name for one in fields(Policy)]
     unknown = next((name for name in limits if name not in limit_names), None)

@@ -116,7 +116,7 @@ def rehearse(
 
 def known_domain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the arguments of a task tell of columns: those of its model, of its dictionary, of its domain, each above the one before."""
-    from ..federation.dictionaries import ARGUMENT, read
+    from ..federation.guards.dictionaries import ARGUMENT, read
 
     model = arguments.get("model")
     domain: dict[str, Any] = {}
@@ -133,7 +133,7 @@ def known_domain(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def split_of(job: Job) -> str:
     """Return whether stations hold columns of the same records (vertical), different records (horizontal), or some of both (hybrid)."""
-    from ..federation.dictionaries import VERTICAL
+    from ..federation.guards.dictionaries import VERTICAL
 
     defaults = {one.name: one.default for one in declared_of(job).declared()}
     model = job.arguments.get("model")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..federation.platform import FINISHED
+from ..federation.node.platform import FINISHED
 from .commands.exits import TaskFailed, UsageProblem
 from .commands.interrupts import asks_to_stop, shield
 from .local import Job

@@ -1,9 +1,9 @@
 """The only place that knows vantage6: decorators, rounds, messages, guards, errors; the embedded federation is in `.embedded`."""
 
-from .codec import Message
 from .decorators import central, partial
 from .gate import Broadcast, Exact, Masked, Public, Released, Sealed, Share
-from .opening import Parties, Preflight, Relation
+from .messages.codec import Message
+from .perimeter.opening import Parties, Preflight, Relation
 from .rounds import Federation
 from .station import Station
 

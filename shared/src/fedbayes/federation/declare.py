@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from .errors import ArgumentError
-from .frozen import dataclass_transform
 from .kinds import Kind
+from .messages.frozen import dataclass_transform
 from .misnamed import meant
 
 REQUIRED = dataclasses.MISSING

@@ -23,17 +23,18 @@ from vantage6.algorithm.tools.util import info as log_info
 
 from ..bayes.encoding import SchemaError, composed_all
 from ..dp.shares import HONEST_FRACTION
-from . import arrival, dictionaries, platform, refusing
-from .codec import decode, encode
 from .declare import arguments_of
-from .envelope import Request, open_body, question, seal_reply, whole
 from .errors import KINDS, ArgumentError, MessageError, describe, log_line, rebuild
 from .gate import check_reply_class
-from .manifest import ModelClaim, claim_of, digest_of
-from .memory import Memory
-from .opening import Task
-from .packing import pack
-from .policy import Policy
+from .guards import arrival, dictionaries, refusing
+from .messages.codec import decode, encode
+from .messages.packing import pack
+from .node import platform
+from .node.memory import Memory
+from .node.policy import Policy
+from .perimeter.envelope import Request, open_body, question, seal_reply, whole
+from .perimeter.manifest import ModelClaim, claim_of, digest_of
+from .perimeter.opening import Task
 from .rounds import Federation
 from .station import Station
 

@@ -19,8 +19,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from .codec import Message, Wrapped, fields_of
 from .errors import PolicyError
+from .messages.codec import Message, Wrapped, fields_of
 
 T = TypeVar("T")
 MOST_PUBLIC_BYTES = 4096

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .codec import Message
 from .gate import Exact, Masked, Sealed
+from .messages.codec import Message
 
 
 class Empty(Message):

@@ -13,18 +13,18 @@ from typing import Any, TypeVar
 from vantage6.algorithm.tools.util import info as log_info
 
 from ..typing import Array
-from .codec import Message
 from .errors import (
     BudgetError,
     PolicyError,
     StationError,
     ThresholdError,
 )
-from .job import Job
-from .opening import Checked
+from .jobs.job import Job
+from .jobs.transport import summed
+from .jobs.waiting import TIMEOUT_SECONDS
+from .messages.codec import Message
+from .perimeter.opening import Checked
 from .replies import Empty
-from .transport import summed
-from .waiting import TIMEOUT_SECONDS
 
 CLOSING = "close"
 REFUSALS = (PolicyError, ThresholdError, BudgetError)

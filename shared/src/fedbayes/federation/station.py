@@ -8,15 +8,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..dp import promise
-from . import announced, arrival, choosing, platform
-from .envelope import Request
 from .errors import BudgetError, PolicyError, ThresholdError
 from .gate import Broadcast, Exact, Masked, Public, Receipt, Released, Sealed, Share, is_public
-from .manifest import digest_of
-from .memory import Memory
-from .opening import Relation
-from .table_reader import TableReader
-from .uniform import is_uniform
+from .guards import announced, arrival, choosing
+from .guards.table_reader import TableReader
+from .guards.uniform import is_uniform
+from .node import platform
+from .node.memory import Memory
+from .perimeter.envelope import Request
+from .perimeter.manifest import digest_of
+from .perimeter.opening import Relation
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.federation import Message
-from fedbayes.federation.arrays import check_array
+from fedbayes.federation.messages.arrays import check_array
 from fedbayes.typing import Array
 
 from .formula import Design

@@ -10,7 +10,7 @@ import numpy as np
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError, ThresholdError
 from fedbayes.federation.horizontal import SumReply
-from fedbayes.federation.manifest import digest_of
+from fedbayes.federation.perimeter.manifest import digest_of
 from fedbayes.typing import Array, Floats
 
 from .grid import Tally

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fedbayes.federation.codec import Text
+from fedbayes.federation.messages.codec import Text
 
 TEXT = re.compile(r"(?:(?P<step>\d{1,7})\.(?P<version>\d{1,4})/)?(?P<kind>[a-z]{1,16})/?(?P<part>\d{1,4})?", re.ASCII)
 

@@ -9,9 +9,9 @@ import numpy as np
 from fedbayes.federation import Broadcast, Station, partial
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.gate import Receipt
+from fedbayes.federation.guards.once import asked_once
 from fedbayes.federation.horizontal import CountNoise, SumReply, pay_part
-from fedbayes.federation.manifest import digest_of
-from fedbayes.federation.once import asked_once
+from fedbayes.federation.perimeter.manifest import digest_of
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share
 from fedbayes.typing import Array

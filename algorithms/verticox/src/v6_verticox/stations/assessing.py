@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Station, partial
-from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
-from fedbayes.federation.once import asked_once
+from fedbayes.federation.guards.arrival import check_claimed
+from fedbayes.federation.guards.once import asked_once
 from fedbayes.typing import Floats
 
 from ..cox import survival as measures

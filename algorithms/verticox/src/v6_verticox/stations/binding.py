@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.once import TWICE
+from fedbayes.federation.guards.once import TWICE
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, expand_wide
 from fedbayes.typing import Array

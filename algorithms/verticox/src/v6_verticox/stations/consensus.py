@@ -11,7 +11,7 @@ import numpy as np
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.once import asked_once
+from fedbayes.federation.guards.once import asked_once
 from fedbayes.typing import Floats
 
 from ..cox.consensus import Consensus, coefficients_step, target

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from fedbayes.federation import Sealed, Station
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.once import asked_once
+from fedbayes.federation.guards.once import asked_once
 from fedbayes.mpc.shared_fixed import Dealer
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import expand_wide

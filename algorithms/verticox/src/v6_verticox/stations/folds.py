@@ -19,7 +19,7 @@ import numpy as np
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
-from fedbayes.federation.once import asked_once
+from fedbayes.federation.guards.once import asked_once
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.folds import drawn_secret, fold_of
 from fedbayes.mpc.prg import KEY_BYTES

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedbayes.federation import Broadcast, Sealed, Station
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.once import TWICE, asked_once
+from fedbayes.federation.guards.once import TWICE, asked_once
 from fedbayes.mpc.shared_fixed import Party
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Wire

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.once import is_first
+from fedbayes.federation.guards.once import is_first
 
 from ..messages.private import Stage
 from ..shares.agreed import most_points

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedbayes.federation import Broadcast, Sealed, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
-from fedbayes.federation.once import asked_once
+from fedbayes.federation.guards.once import asked_once
 from fedbayes.mpc.wide import Wide
 
 from ..messages.names import Name

@@ -14,10 +14,10 @@ import numpy as np
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Terms
 from fedbayes.federation import Station, partial
-from fedbayes.federation.announced import check_shown
-from fedbayes.federation.arrival import check_claimed
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
-from fedbayes.federation.once import asked_once
+from fedbayes.federation.guards.announced import check_shown
+from fedbayes.federation.guards.arrival import check_claimed
+from fedbayes.federation.guards.once import asked_once
 from fedbayes.federation.replies import RecordsReply
 from fedbayes.typing import Booleans, Floats, Indices
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from fedbayes.federation import Sealed, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
-from fedbayes.federation.once import asked_once
+from fedbayes.federation.guards.once import asked_once
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import expand_wide
 from fedbayes.typing import Floats, Words

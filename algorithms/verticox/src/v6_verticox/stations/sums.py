@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Masked, Sealed, Station
-from fedbayes.federation.sealed_sums import added_up, letter_of
+from fedbayes.federation.perimeter.sealed_sums import added_up, letter_of
 from fedbayes.randomness import uniform_bits
 from fedbayes.typing import Booleans, Floats, Integers
 

@@ -10,8 +10,8 @@ import numpy as np
 from fedbayes.federation import Federation, central
 from fedbayes.federation import results as common
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.manifest import outline_of
-from fedbayes.federation.transport import summed
+from fedbayes.federation.jobs.transport import summed
+from fedbayes.federation.perimeter.manifest import outline_of
 from fedbayes.federation.vertical.declared import Matched
 from fedbayes.typing import Booleans, Floats
 

@@ -10,7 +10,7 @@ from fedbayes.bayes.term_reader import read_terms
 from fedbayes.federation import Federation, Parties
 from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.manifest import outline_of
+from fedbayes.federation.perimeter.manifest import outline_of
 from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.vertical import check_equal_rows
 from fedbayes.federation.vertical.declared import Matched

@@ -25,7 +25,7 @@ def execute(path: Path, as_json: bool, days: float | None = None) -> None:
     import sqlite3
 
     from ...dp.ledger import Ledger, LedgerOlder
-    from ...federation.policy import LEDGER_FILE
+    from ...federation.node.policy import LEDGER_FILE
 
     if days is not None and not 0 < days < math.inf:
         raise UsageProblem("--days must be above 0: a period of no days has no debit; leave it out for all")

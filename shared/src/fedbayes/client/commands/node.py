@@ -12,7 +12,7 @@ from .exits import TaskFailed, UsageProblem
 from .listing import print_table, say
 
 if TYPE_CHECKING:
-    from ...federation.peers import Peer
+    from ...federation.perimeter.peers import Peer
 
 FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
 
@@ -25,7 +25,7 @@ def peers(folder: Path, accept: tuple[str, str] | None, forget: list[str], as_js
     UsageProblem
         If the folder or an option is wrong; nothing is changed then.
     """
-    from ...federation.peers import KnownPeers
+    from ...federation.perimeter.peers import KnownPeers
 
     _check_folder(folder)
     if accept is not None and not (accept[0] and FINGERPRINT.fullmatch(accept[1])):

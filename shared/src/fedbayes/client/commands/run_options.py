@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ...federation.inherited import is_left_out, of_fit
+from ...federation.jobs.inherited import is_left_out, of_fit
 from ..catalogue import declared_of
 from ..dictionaries import read_dictionary
 from ..kinds import read_result

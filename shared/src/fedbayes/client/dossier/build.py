@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ... import __version__
-from ...federation.limits import WHETHER
+from ...federation.node.limits import WHETHER
 from ..pages.sequence import reveals
 from ..text.formats import number, promise, title
 from ..text.limits import say

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ...federation.policy import PREFIX
+from ...federation.node.policy import PREFIX
 from . import limits
 from .file import IGNORED, NOTE, STOPS, UNSAFE, Finding, Place, read
 

@@ -11,8 +11,8 @@ from typing import Any
 from ...dp.promise import excess
 from ...federation.errors import PolicyError
 from ...federation.installed import packages
-from ...federation.limit_kinds import FALSE
-from ...federation.policy import KINDS, NOT_LIMITS, PREFIX, Policy, is_meant
+from ...federation.node.limit_kinds import FALSE
+from ...federation.node.policy import KINDS, NOT_LIMITS, PREFIX, Policy, is_meant
 from ..text.limits import say
 from .file import IGNORED, LIMIT, NOTE, STOPS, UNSAFE, Finding, Place
 

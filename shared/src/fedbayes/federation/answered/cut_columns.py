@@ -61,8 +61,8 @@ def _held(name: str, operator: str, value: Any, cut: Cut) -> Booleans:
     """Return for which categories a condition holds, shape (categories,)."""
     import pandas
 
-    from ..vertical.conditions import holds
-    from ..vertical.factor_info import Condition
+    from ..questions.conditions import holds
+    from ..questions.factor_info import Condition
 
     categories = [canonical_text(category) for category in cut.categories]
     return holds(pandas.Series(categories, dtype=object), Condition(name, operator, value))

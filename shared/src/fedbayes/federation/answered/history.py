@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import node_databases
 from ..errors import MembersError, ThresholdError
+from ..tables import node_databases
 from . import linked, readings, selections, sources
 from .cut_columns import FEW_BETWEEN, in_numbers
 from .organizations import Answers, Members
@@ -24,8 +24,8 @@ from .record import REMEMBERS_NOTHING
 from .selections import Selections
 
 if TYPE_CHECKING:
-    from ..memory import Memory
-    from ..policy import Policy
+    from ..node.memory import Memory
+    from ..node.policy import Policy
     from ..tables.reading import Source
 
 TELLS_OF_FEW = (

@@ -11,8 +11,8 @@ from ..errors import BudgetError
 from . import refusals
 
 if TYPE_CHECKING:
-    from ..codec import Message
-    from ..memory import Memory
+    from ..messages.codec import Message
+    from ..node.memory import Memory
     from ..tables.reading import Source
 
 TOO_MANY_REFUSED = (

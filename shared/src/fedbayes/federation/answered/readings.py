@@ -26,6 +26,7 @@ import numpy as np
 from ...bayes.encoding import canonical_text
 from ...bayes.written import pointed
 from ...typing import Integers
+from ..tables.words import PLAIN as PLAIN
 from .record import Record
 
 MOST_READINGS = 64
@@ -41,16 +42,6 @@ Texts = Callable[[str], "list[str | None]"]
 """Gives a column's canonical texts, one a row."""
 GONE = -1
 """Group of the rows whose value is missing."""
-
-
-def words_of(missing: Collection[str], listed: Collection[str], recode: Mapping[str, Any]) -> str:
-    """Return a reading as text: missing values, known values (none: all are known) and recodes, in canonical texts."""
-    recoded = {key: canonical_text(value) for key, value in sorted(recode.items())}
-    return json.dumps([sorted(set(missing) - set(listed)), sorted(listed), recoded], separators=(",", ":"))
-
-
-PLAIN = words_of((), (), {})
-"""The reading by which every value is what it is."""
 
 
 def _plain(text: str | None) -> str | None:
@@ -135,8 +126,8 @@ def _held(
     """Return 1 for each value for which all conditions hold, else 0."""
     import pandas
 
-    from ..vertical.conditions import holds
-    from ..vertical.factor_info import Condition
+    from ..questions.conditions import holds
+    from ..questions.factor_info import Condition
 
     values = pandas.Series(_recoded(texts, missing, recode), dtype=object)
     held = np.ones(len(values), dtype=np.bool_)

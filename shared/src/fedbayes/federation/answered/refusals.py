@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..codec import Message, fields_of
+from ..messages.codec import Message, fields_of
 from .record import Record, Remembered, file_of
 
 ANSWERED, REFUSED = "answered\x1f", "refused\x1f"

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..node_databases import RECORD
+from ..tables.node_databases import RECORD
 from .tasks import RunState, TaskState
 
 PASSED_ON = ("PATH", "HOME", "LANG", "PYTHONPATH", "VIRTUAL_ENV", "TMPDIR")

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from ...bayes.frames import with_columns
-from .. import inherited, signatures
+from .. import signatures
 from ..errors import ArgumentError
+from ..jobs import inherited
 
 
 def names_of(parties: Any, helpers: Any) -> list[str]:

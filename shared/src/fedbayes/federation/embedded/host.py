@@ -28,7 +28,7 @@ PRELOAD = (
     "netrc",
     "numpy.rec",
     "fedbayes.federation",
-    "fedbayes.federation.channel",
+    "fedbayes.federation.perimeter.channel",
     "fedbayes.dp.shares",
     "cryptography.hazmat.backends.openssl.backend",
     "cryptography.hazmat.primitives.ciphers.aead",
@@ -102,7 +102,7 @@ def _preload(modules: list[str]) -> None:
 
 def _read_types() -> None:
     """Resolve the types of every message's fields, which each run would resolve again for those that it reads."""
-    from ..codec import Message, fields_of
+    from ..messages.codec import Message, fields_of
 
     classes = [Message]
     for base in classes:

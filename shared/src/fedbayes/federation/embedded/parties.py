@@ -10,7 +10,7 @@ from typing import Any
 
 from ...bayes.encoding import nearest
 from ..errors import ArgumentError
-from ..policy import PREFIX, Policy
+from ..node.policy import PREFIX, Policy
 from .given import check_frame, with_texts
 
 TYPES = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel", ".xls": "excel", ".sqlite": "sql", ".db": "sql"}

@@ -10,8 +10,8 @@ from vantage6.algorithm.tools.exceptions import AlgorithmError
 from ...bayes.encoding import nearest
 from ..errors import ArgumentError, DataProblem, PolicyError, from_log
 from ..installed import module_name
-from ..limit_kinds import FLAG
-from ..policy import KINDS, Policy
+from ..node.limit_kinds import FLAG
+from ..node.policy import KINDS, Policy
 
 NO_LEDGER = (
     "sets a budget but no FEDBAYES_LEDGER",

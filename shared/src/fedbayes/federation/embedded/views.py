@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ...mpc.relay import KeyPair
-from ..codec import decode, encode
-from ..envelope import Request, open_body, open_reply, question, whole
 from ..errors import MessageError
-from ..memory import AGGREGATOR_FILES, FOLDER, left_name
-from ..packing import pack
-from ..secrets import KEY_FILE
+from ..messages.codec import decode, encode
+from ..messages.packing import pack
+from ..node.memory import AGGREGATOR_FILES, FOLDER, left_name
+from ..node.secrets import KEY_FILE
+from ..perimeter.envelope import Request, open_body, open_reply, question, whole
 
 
 class Views:

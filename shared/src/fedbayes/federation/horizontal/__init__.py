@@ -47,7 +47,7 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
 - :func:`schema_errors` turns the library's SchemaError into an error that may leave the station.
 """
 
-from ..installments import one_budget
+from ..guards.installments import one_budget
 from .answers import SecureSums, SumReply, answer, preflight, sum_answers
 from .columns import Columns, SchemaReply, asked_columns, partial_schema, resolve_columns, schema_errors
 from .counts import cells, check_bins, class_counts_from_margins, model_from_tables, signed, split_tables, table_queries

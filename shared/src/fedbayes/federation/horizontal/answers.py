@@ -9,10 +9,10 @@ import numpy as np
 
 from ...mpc.secure_sum import reconstruct
 from ...typing import Words
-from ..codec import Message
 from ..errors import MessageError
 from ..gate import Exact, Masked, Released
-from ..opening import Preflight
+from ..messages.codec import Message
+from ..perimeter.opening import Preflight
 from ..rounds import Federation
 from ..station import Station
 from .noise import CountNoise

@@ -9,10 +9,10 @@ from typing import Any
 
 from fedbayes.bayes.schema import Schema, SchemaError
 
-from ..codec import Message
 from ..decorators import partial
 from ..errors import ArgumentError, DataProblem, PolicyError
 from ..gate import Public
+from ..messages.codec import Message
 from ..replies import Empty
 from ..rounds import Federation
 from ..station import Station

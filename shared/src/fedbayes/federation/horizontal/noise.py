@@ -26,9 +26,9 @@ from ...dp.neighbors import NEIGHBORS
 from ...dp.shares import HONEST_FRACTION, honest_parties
 from ...typing import Integers
 from .. import results
-from ..codec import Message
 from ..errors import ArgumentError, sampling_errors
-from ..opening import Relation
+from ..messages.codec import Message
+from ..perimeter.opening import Relation
 from .units import ROW, Unit
 
 PLACEMENTS = ("distributed", "local", "none")

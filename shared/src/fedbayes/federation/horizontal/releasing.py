@@ -10,8 +10,8 @@ import numpy as np
 from ...dp.laws import Change
 from ...typing import Integers
 from ..gate import Exact, Receipt, Released
-from ..installments import one_budget, one_question
-from ..opening import Relation
+from ..guards.installments import one_budget, one_question
+from ..perimeter.opening import Relation
 from ..station import Station
 from .noise import CountNoise, Query
 

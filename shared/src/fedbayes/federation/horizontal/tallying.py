@@ -15,10 +15,10 @@ from fedbayes.bayes.schema import Column, Schema
 from fedbayes.bayes.tallies import SCORE_BINS, Tallies, joint_table, scored_classes, tallies_of_joint, tally
 
 from ...typing import Array, Floats, Integers
-from ..arrival import check_claimed
-from ..codec import Message
 from ..errors import DataProblem, MessageError
-from ..once import asked_once
+from ..guards.arrival import check_claimed
+from ..guards.once import asked_once
+from ..messages.codec import Message
 from ..station import Station
 from .answers import SumReply, answer
 from .columns import schema_errors

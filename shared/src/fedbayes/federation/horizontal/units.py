@@ -16,9 +16,9 @@ import numpy as np
 from fedbayes.bayes.column_codes import identifier_codes
 
 from ...typing import Array, Booleans, Integers
-from .. import choosing
-from ..codec import Message
 from ..errors import ArgumentError
+from ..guards import choosing
+from ..messages.codec import Message
 from ..station import Station
 
 UNITS = ("row", "identifier")

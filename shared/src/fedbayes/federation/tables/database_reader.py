@@ -13,8 +13,8 @@ import numpy as np
 from ...bayes.encoding import SchemaError, is_number
 from ...bayes.formula import as_numbers, as_texts
 from ...bayes.missing import Reading
-from .. import node_databases
 from ..errors import DataProblem, PolicyError, ThresholdError
+from . import node_databases
 from .dialect import Dialect, of_file
 from .files import KINDS, NO_TEXT, read_file, settled
 

@@ -15,15 +15,14 @@ from ...bayes.dictionary_entry import Cut
 from ...bayes.encoding import canonical_text, composed
 from ...bayes.missing import Reading
 from ...bayes.recoding import applied, named_values
-from .. import node_databases
-from ..answered.readings import words_of
 from ..errors import DataProblem
-from . import parquet
+from . import node_databases, parquet
 from .database_reader import ReadingErrors, read_database
 from .dialect import Dialect, of_file
 from .files import column_names, settled
 from .names import check_distinct
 from .small_csv import SmallTable, header_of, read_small_csv
+from .words import words_of
 
 if TYPE_CHECKING:
     from .databases import Database

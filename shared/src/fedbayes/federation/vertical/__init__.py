@@ -36,11 +36,11 @@ Roles: every organization with the task's data is a *data station*; the *helper*
 must not run central. What each role learns is in the docstrings' **Reveals**, and `SecureTables.reveals()` returns it for the result.
 """
 
+from ..questions.suppression import suppress
 from .central import SecureTables
 from .identifiers import check_alignment, check_equal_rows
 from .roles import choose_helper, open_parties, setup_of
 from .states import ColumnStates
-from .suppression import suppress
 
 MATCHED = ("partial_submit", "partial_match")
 """Rounds in which columns are opened and records matched."""

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from ...mpc.ring import RingArray
 from ...mpc.secure_sum import pairwise_mask, reconstruct
-from ..codec import encode
 from ..errors import MessageError, StationError
-from .factor_info import FactorInfo, with_parts
+from ..messages.codec import encode
+from ..questions.factor_info import FactorInfo, with_parts
 from .messages import Delivery
 from .workspace import Workspace
 

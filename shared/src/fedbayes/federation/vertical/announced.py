@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 
 from ..errors import MessageError
-from ..packing import pack, unpack
-from .factor_info import Wanted
+from ..messages.packing import pack, unpack
+from ..questions.factor_info import Wanted
 from .messages import Setup
 from .workspace import Workspace
 

@@ -9,14 +9,14 @@ import numpy as np
 from ...dp.shares import HONEST_FRACTION
 from ...typing import Counts
 from .. import arguments
-from ..contrasts import Contrasts
 from ..errors import ArgumentError
-from ..installments import Installment
+from ..guards.installments import Installment
+from ..questions.contrasts import Contrasts
+from ..questions.factor_info import Wanted
 from ..rounds import Federation
 from .accounting import REPLACE_ONE, change_of, noise_parties, table_sensitivity
 from .columns import locate, sharing_pairs, states_at
 from .engine import Engine, described
-from .factor_info import Wanted
 from .known_tables import KnownTables
 from .messages import Setup
 from .open_factors import OpenFactors

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import StationError
 from ..gate import Sealed
-from .factor_info import FactorInfo, with_parts
+from ..questions.factor_info import FactorInfo, with_parts
 from .messages import Delivery, Parcel, Setup
 
 

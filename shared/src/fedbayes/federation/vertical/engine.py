@@ -15,16 +15,16 @@ from ...mpc.alignment import matched_by, matcher_of
 from ...mpc.ring import lift
 from ...mpc.subset_shares import Table
 from ...typing import Integers
-from ..codec import Message
-from ..contrasts import Contrasts
 from ..errors import ArgumentError, StationError, ThresholdError
-from ..installments import Installment
+from ..guards.installments import Installment
+from ..messages.codec import Message
+from ..questions.asked_tables import AskedTables
+from ..questions.contrasts import Contrasts
+from ..questions.factor_info import MOST_CELLS, FactorInfo, Wanted, factor_name
 from ..rounds import Federation
 from .accounting import NUMBERS, check_possible
 from .agreement import without_check
-from .asked_tables import AskedTables
 from .deliveries import Deliveries, addressed
-from .factor_info import MOST_CELLS, FactorInfo, Wanted, factor_name
 from .messages import (
     Delivery,
     ExtendReply,

@@ -10,14 +10,13 @@ import numpy as np
 
 from ...dp.neighbors import OF_RECORDS
 from ...mpc.replicated import COMPUTING
-from ..codec import Message
-from ..contrasts import Contrasts
 from ..gate import Exact, Public, Sealed, Share
-from ..installments import Installment
-from ..opening import Relation
-from .accounting import REPLACE_ONE, questions
-from .asked_tables import AskedTables
-from .factor_info import (
+from ..guards.installments import Installment
+from ..messages.codec import Message
+from ..perimeter.opening import Relation
+from ..questions.asked_tables import AskedTables
+from ..questions.contrasts import Contrasts
+from ..questions.factor_info import (
     MOST_CELLS,
     MOST_FACTOR_BYTES,
     MOST_PARTIES,
@@ -32,6 +31,7 @@ from .factor_info import (
     check_wanted,
     names_its_columns,
 )
+from .accounting import REPLACE_ONE, questions
 from .states import check_bins, check_domain
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import repeat
 
 from ..errors import ArgumentError
+from ..questions.factor_info import Wanted, factor_name
 from .engine import MOST_BYTES, ROUND_BYTES, SMALL_RING_ROWS, Engine
-from .factor_info import Wanted, factor_name
 from .planning import Columns, Plan, Planner, Step
 from .states import ColumnStates
 

@@ -12,13 +12,13 @@ import numpy as np
 from ...bayes.frames import with_columns
 from ...mpc import alignment, factors
 from ...typing import Array, Integers
-from ..choosing import check_weights
 from ..errors import ArgumentError, MessageError, PolicyError, ThresholdError
-from ..once import asked_once
+from ..guards.choosing import check_weights
+from ..guards.once import asked_once
+from ..questions.conditions import check_condition, check_sides, holds
+from ..questions.factor_info import Condition, FactorInfo, Wanted, factor_name
 from ..station import Station
 from .coding import Codes, check_bins_hold, indicators, joint_codes, resolve
-from .conditions import check_condition, check_sides, holds
-from .factor_info import Condition, FactorInfo, Wanted, factor_name
 from .folds import MOST_FOLDS, drawn_secret, fold_of
 from .identifiers import matched_texts
 from .messages import Setup

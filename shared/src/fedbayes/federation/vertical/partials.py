@@ -10,12 +10,12 @@ import numpy as np
 
 from ...mpc import alignment
 from ...typing import Array, Integers
-from ..codec import encode
 from ..decorators import partial
 from ..errors import MessageError, sampling_errors
 from ..gate import Exact, Released, Sealed
-from ..installments import Installment, pay
-from ..once import asked_once
+from ..guards.installments import Installment, pay
+from ..guards.once import asked_once
+from ..messages.codec import encode
 from ..station import Station
 from .accounting import REPLACE_ONE, change_of, noise_parties
 from .agreement import bound, with_check

@@ -10,12 +10,12 @@ from ...mpc.replicated import ComputingSide
 from ...mpc.shared_products import DataSide
 from ...randomness import uniform_bits
 from ...typing import Words
-from ..arrays import check_array
-from ..codec import Message
 from ..errors import MessageError
 from ..gate import Sealed
-from ..once import asked_once
-from ..sealed_sums import added_up
+from ..guards.once import asked_once
+from ..messages.arrays import check_array
+from ..messages.codec import Message
+from ..perimeter.sealed_sums import added_up
 from ..station import Station
 from .messages import Delivery, Setup
 from .replication import Replica

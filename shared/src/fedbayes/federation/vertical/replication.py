@@ -13,10 +13,10 @@ from ...mpc.subset_shares import Table
 from ...typing import Array
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
-from ..once import asked_once
+from ..guards.once import asked_once
+from ..questions.factor_info import FactorInfo
 from ..station import Station
 from .ciphers import decipher, encipher
-from .factor_info import FactorInfo
 from .identifiers import check_equal_rows
 from .messages import Delivery, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows

@@ -9,7 +9,7 @@ from ...dp.promise import covers
 from ...mpc.replicated import COMPUTING
 from .. import arguments
 from ..errors import ArgumentError, PlacementError, ThresholdError
-from ..opening import Parties, Preflight
+from ..perimeter.opening import Parties, Preflight
 from ..rounds import Federation
 from .accounting import REPLACE_ONE
 from .messages import Setup

@@ -15,13 +15,13 @@ from ...mpc import alignment, factors
 from ...mpc.prg import expand
 from ...randomness import secret_bytes
 from ...typing import Array
-from ..codec import encode
 from ..errors import MessageError, ThresholdError
 from ..gate import Sealed
-from ..once import asked_once
+from ..guards.once import asked_once
+from ..messages.codec import encode
+from ..questions.factor_info import FactorInfo
 from ..station import Station
 from .ciphers import decipher, encipher
-from .factor_info import FactorInfo
 from .messages import Delivery, Opened, Parcel, Setup
 
 PURPOSE = "shared products"

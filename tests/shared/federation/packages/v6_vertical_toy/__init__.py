@@ -3,10 +3,10 @@
 from toy_kit import toy_central
 
 from fedbayes.federation import Preflight, Relation, results
+from fedbayes.federation.questions.factor_info import Wanted
 from fedbayes.federation.remote import disclosure_settings, partial_close, partial_open_channel
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, remote
 from fedbayes.federation.vertical.engine import Engine
-from fedbayes.federation.vertical.factor_info import Wanted
 from fedbayes.federation.vertical.remote import *  # noqa: F403
 from fedbayes.federation.vertical.roles import setup_of
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from fedbayes.bayes.by_rows import product
 from fedbayes.federation import Message
-from fedbayes.federation.arrays import check_array
 from fedbayes.federation.horizontal import ROW, CountNoise, Unit
+from fedbayes.federation.messages.arrays import check_array
 from fedbayes.typing import Array
 
 from ...cox.baseline import Step, steps_of

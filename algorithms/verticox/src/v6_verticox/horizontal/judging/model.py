@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import schema_errors
-from fedbayes.federation.manifest import outline_of
+from fedbayes.federation.perimeter.manifest import outline_of
 
 from ..declared import MOST_TIMES, checked_times
 from ..messages import MOST_COLUMNS, Question

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Station, partial
-from fedbayes.federation.arrival import check_claimed
+from fedbayes.federation.guards.arrival import check_claimed
 from fedbayes.federation.horizontal import Query, SumReply, answer, release
 from fedbayes.typing import Booleans, Floats, Indices, Integers
 

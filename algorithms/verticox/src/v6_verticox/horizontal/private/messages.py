@@ -8,8 +8,8 @@ import numpy as np
 
 from fedbayes.dp.laws import DiscreteGaussian
 from fedbayes.federation import Message
-from fedbayes.federation.arrays import check_array
 from fedbayes.federation.horizontal import ROW, CountNoise, Unit
+from fedbayes.federation.messages.arrays import check_array
 from fedbayes.typing import Array
 
 from ..messages import Question

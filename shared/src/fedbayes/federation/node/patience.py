@@ -1,0 +1,58 @@
+"""Waiting for a server or a node's proxy that is started again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import StationError
+
+READY_SECONDS = 60.0  # a node that has just started runs what was left before its proxy answers
+PAUSE_SECONDS = 0.5  # between two attempts
+OUTAGE = "Request failed, see node logs"  # what a node's proxy says while the server is out of reach
+NO_PROXY = "Connection error"  # what vantage6's client says while the node is
+
+
+class Patience:
+    """Waits for a server that is started again, and gives up at once when this container's node is gone.
+
+    Attributes
+    ----------
+    reached : bool
+        Whether the node's proxy has answered before.
+    gone : bool
+        Whether it went away after that.
+    """
+
+    def __init__(self) -> None:
+        self.reached = self.gone = False
+
+    def answer_of(self, request: Callable[[], Any]) -> Any:
+        """Return what the server answers.
+
+        Raises
+        ------
+        StationError
+            If it does not answer in `READY_SECONDS`.
+        SystemExit
+            If the node's proxy has gone away.
+        """
+        deadline, refused = time.monotonic() + READY_SECONDS, 0
+        while not self.gone:
+            try:
+                answer = request()
+            except (OSError, ValueError):
+                answer = {"msg": OUTAGE}
+            message = answer.get("msg") if isinstance(answer, dict) else None
+            if message not in (OUTAGE, NO_PROXY):
+                self.reached = True
+                return answer
+            refused = refused + 1 if message == NO_PROXY else 0
+            self.gone = self.reached and refused > 1
+            if time.monotonic() > deadline:
+                raise StationError(
+                    "vantage6's server does not answer this node, or refuses what it is asked; try again"
+                )
+            time.sleep(0.0 if self.gone else PAUSE_SECONDS)
+        raise SystemExit("the node is gone; it runs this function again when it is back")

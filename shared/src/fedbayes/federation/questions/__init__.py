@@ -1,0 +1,1 @@
+"""What exact tables are asked for, and what of them may be shown."""
