@@ -8,7 +8,7 @@ from limits_kit import predicting
 from party_kit import by_columns
 
 from fedbayes.client.figures.cox import draw_forest, draw_survival
-from fedbayes.client.survival import summary_frame
+from fedbayes.client.models.survival import summary_frame
 from fedbayes.federation.embedded import EmbeddedFederation
 
 pytestmark = pytest.mark.benchmark

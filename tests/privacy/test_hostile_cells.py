@@ -13,14 +13,14 @@ from one_process import OneProcess
 from rich.console import Console
 
 from fedbayes.client.cli import invoke
-from fedbayes.client.commands.exits import line_of
 from fedbayes.client.commands.listing import print_table, say
-from fedbayes.client.commands.progress import Progress
-from fedbayes.client.csv_text import csv_of
+from fedbayes.client.exits import line_of
 from fedbayes.client.figures.style import name_axes, new_figure, to_svg
-from fedbayes.client.files import print_json
+from fedbayes.client.inputs.csv_text import csv_of
+from fedbayes.client.inputs.files import print_json
 from fedbayes.client.labels import legible
 from fedbayes.client.pages.report import render
+from fedbayes.client.progress import Progress
 from fedbayes.client.sections import Cost
 from fedbayes.client.text.terminal import print_result
 from fedbayes.federation.errors import ArgumentError, log_line, rebuild

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fedbayes.client.catalogue import installed
-from fedbayes.client.local import Job
-from fedbayes.client.planning import plan
-from fedbayes.client.setting import Setting
+from fedbayes.client.plans.planning import plan
+from fedbayes.client.plans.setting import Setting
+from fedbayes.client.running.catalogue import installed
+from fedbayes.client.running.local import Job
 
 ROOT = Path(__file__).parents[2]
 METHODS = {path.name for path in (ROOT / "algorithms").iterdir() if (path / "pyproject.toml").exists()}

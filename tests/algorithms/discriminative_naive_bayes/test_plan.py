@@ -7,9 +7,9 @@ from one_process import OneProcess
 from sklearn.datasets import load_iris
 from weighted_tables import DOMAIN, table
 
-from fedbayes.client.local import Job
-from fedbayes.client.planning import plan
-from fedbayes.client.setting import Setting
+from fedbayes.client.plans.planning import plan
+from fedbayes.client.plans.setting import Setting
+from fedbayes.client.running.local import Job
 from fedbayes.federation.horizontal import Columns, check_bins
 from v6_discriminative_naive_bayes.arguments import Fit
 from v6_discriminative_naive_bayes.messages import Shape

@@ -9,9 +9,9 @@ from one_process import OneProcess
 
 from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.client.local import Job
-from fedbayes.client.planning import plan
-from fedbayes.client.setting import Setting
+from fedbayes.client.plans.planning import plan
+from fedbayes.client.plans.setting import Setting
+from fedbayes.client.running.local import Job
 from fedbayes.federation.errors import ArgumentError
 from v6_dp_naive_bayes.arguments import Fit, planned
 from v6_dp_naive_bayes.grouping import grouped, ungrouped

@@ -7,10 +7,10 @@ from limits_kit import predicting
 from one_process import OneProcess
 from party_kit import by_rows
 
-from fedbayes.client.local import Job
-from fedbayes.client.planning import plan
-from fedbayes.client.setting import Setting
-from fedbayes.client.survival import summary_frame
+from fedbayes.client.models.survival import summary_frame
+from fedbayes.client.plans.planning import plan
+from fedbayes.client.plans.setting import Setting
+from fedbayes.client.running.local import Job
 from fedbayes.federation.errors import ArgumentError, ConvergenceError, DataProblem, ThresholdError
 from v6_verticox.arguments import Fit
 from v6_verticox.stations.columns import design

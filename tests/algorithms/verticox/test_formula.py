@@ -9,7 +9,7 @@ from limits_kit import predicting
 from one_process import OneProcess
 from party_kit import by_columns
 
-from fedbayes.client.predictions import by_cox
+from fedbayes.client.models.predictions import by_cox
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError
 from v6_verticox.stations.columns import design
 

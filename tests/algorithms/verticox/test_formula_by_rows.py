@@ -9,7 +9,7 @@ import pytest
 from cox_rows_kit import ask
 from lifelines import CoxPHFitter
 
-from fedbayes.client.predictions import by_cox
+from fedbayes.client.models.predictions import by_cox
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 
 DOMAIN = {

@@ -12,7 +12,7 @@ from one_process import OneProcess
 from party_kit import by_columns
 from statsmodels.duration.hazard_regression import PHReg
 
-from fedbayes.client.predictions import by_cox
+from fedbayes.client.models.predictions import by_cox
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, ThresholdError
 from fedbayes.federation.rounds import Federation
 from v6_verticox.messages.private import Stage

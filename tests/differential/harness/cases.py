@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.client.commands.exits import code_of
+from fedbayes.client.exits import code_of
 
 from .inprocess import InProcess
 

@@ -19,8 +19,8 @@ from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
 from fedbayes.client import view
-from fedbayes.client.commands.exits import UsageProblem
-from fedbayes.client.csv_text import csv_of
+from fedbayes.client.exits import UsageProblem
+from fedbayes.client.inputs.csv_text import csv_of
 from fedbayes.client.pages.report import render
 from fedbayes.client.result import ConversionError, Result
 from fedbayes.federation.embedded import EmbeddedFederation

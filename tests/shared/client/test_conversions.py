@@ -13,7 +13,7 @@ from fedbayes.bayes import conversion
 from fedbayes.bayes.bif import from_bif
 from fedbayes.bayes.inference import query
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.client.commands.exits import UsageProblem
+from fedbayes.client.exits import UsageProblem
 from fedbayes.client.result import ConversionError, Result
 
 NAMES = ["a b", "%s", '"q"', "é—ü", "None", "nan", "1", "2.0", "a_b", "[5, 7)", "x=y", "{}", "//c", "\\", "variable"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedbayes import load
-from fedbayes.client.coverage import domain_of, gaps
+from fedbayes.client.models.coverage import domain_of, gaps
 
 NETWORK = {
     "nodes": {

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedbayes.client.models.survival import summary_frame
 from fedbayes.client.pages.report import render
 from fedbayes.client.result import Result
-from fedbayes.client.survival import summary_frame
 from fedbayes.client.text.cox import chi_squared, hypothesis_tests, interval, ratio
 from fedbayes.client.text.terminal import print_result
 from fedbayes.client.views.cox import _profiles

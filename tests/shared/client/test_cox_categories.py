@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.client.coverage import gaps
-from fedbayes.client.predictions import predict_table
+from fedbayes.client.models.coverage import gaps
+from fedbayes.client.models.predictions import predict_table
 
 COEFFICIENTS = {"x": 0.5, "grade=who=2": -1.0, "grade=who=3": 2.0}
 MODEL = {

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from fedbayes.bayes.dictionary import Dictionary
-from fedbayes.client.commands.exits import UsageProblem
-from fedbayes.client.dictionaries import dictionary_text, read_dictionary
-from fedbayes.client.predictions import predict_table
+from fedbayes.client.exits import UsageProblem
+from fedbayes.client.inputs.dictionaries import dictionary_text, read_dictionary
+from fedbayes.client.models.predictions import predict_table
 
 
 @pytest.fixture

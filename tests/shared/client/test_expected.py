@@ -12,10 +12,10 @@ from one_process import OneProcess
 
 from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.schema import Schema
-from fedbayes.client.expected import Feature, Tables, accuracy
-from fedbayes.client.local import Job
-from fedbayes.client.planning import plan
-from fedbayes.client.setting import Setting
+from fedbayes.client.plans.expected import Feature, Tables, accuracy
+from fedbayes.client.plans.planning import plan
+from fedbayes.client.plans.setting import Setting
+from fedbayes.client.running.local import Job
 
 FEATURES = [Feature(4, numeric=False)] * 3 + [Feature(10, numeric=True)] * 5
 DOMAIN: dict[str, Any] = {

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from processes import wait_for_control
 
-from fedbayes.client.commands import interrupts
+from fedbayes.client import interrupts
 
 LINE = "error: interrupted; the task was stopped"
 SEED = int(os.environ.get("FEDBAYES_TEST_SEED", "7"))

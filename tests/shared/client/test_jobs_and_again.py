@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from fedbayes.client import remote
-from fedbayes.client.catalogue import rounds_of
 from fedbayes.client.commands import jobs as command_jobs
-from fedbayes.client.commands.exits import TaskFailed, UsageProblem
-from fedbayes.client.commands.progress import Progress
-from fedbayes.client.local import Job
+from fedbayes.client.exits import TaskFailed, UsageProblem
+from fedbayes.client.progress import Progress
+from fedbayes.client.running import remote
+from fedbayes.client.running.catalogue import rounds_of
+from fedbayes.client.running.local import Job
 
 RUN = ("run", "client_toy", "fit", "--arg", "column=x", "--quiet")
 

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from one_process import OneProcess
 
-from fedbayes.client.catalogue import declared_of, installed, rounds_of
-from fedbayes.client.commands.exits import UsageProblem
-from fedbayes.client.local import Job
-from fedbayes.client.planning import plan
-from fedbayes.client.setting import Setting
+from fedbayes.client.exits import UsageProblem
+from fedbayes.client.plans.planning import plan
+from fedbayes.client.plans.setting import Setting
+from fedbayes.client.running.catalogue import declared_of, installed, rounds_of
+from fedbayes.client.running.local import Job
 from fedbayes.federation import Federation
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.jobs.outset import Foreseen, Outlook, Outset

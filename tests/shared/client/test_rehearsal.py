@@ -11,11 +11,11 @@ import pytest
 from one_process import OneProcess
 
 import fedbayes.federation.embedded as embedded
-from fedbayes.client.commands.exits import UsageProblem
-from fedbayes.client.local import Job
-from fedbayes.client.made_up import People, deal, deal_columns, deal_rows
-from fedbayes.client.planning import plan
-from fedbayes.client.setting import Setting
+from fedbayes.client.exits import UsageProblem
+from fedbayes.client.plans.made_up import People, deal, deal_columns, deal_rows
+from fedbayes.client.plans.planning import plan
+from fedbayes.client.plans.setting import Setting
+from fedbayes.client.running.local import Job
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.randomness import ResearchSampler
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fedbayes.client import connection, remote
-from fedbayes.client.commands.exits import TaskFailed, UsageProblem, code_of
-from fedbayes.client.local import Job
+from fedbayes.client.exits import TaskFailed, UsageProblem, code_of
+from fedbayes.client.running import connection, remote
+from fedbayes.client.running.local import Job
 from fedbayes.federation import errors
 
 JOB = Job("dp_naive_bayes", "fit", {"label": "y"})

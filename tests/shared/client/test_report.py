@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 
 from fedbayes.bayes.sklearn import NaiveBayesClassifier
-from fedbayes.client import figures
+from fedbayes.client import figures, html
 from fedbayes.client.figures.layout import layers_of, layout
-from fedbayes.client.figures.naive_bayes import information
 from fedbayes.client.figures.style import to_svg
-from fedbayes.client.pages import html
+from fedbayes.client.models.naive_bayes import information
 from fedbayes.client.pages.report import render
 from fedbayes.client.pages.study import tables_of
 from fedbayes.client.view import view_of

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from fedbayes.client.commands.exits import UsageProblem
+from fedbayes.client.exits import UsageProblem
 from fedbayes.client.pages.report import render
 from fedbayes.client.result import Result
 

@@ -5,11 +5,11 @@ from html import unescape
 
 import pytest
 
+from fedbayes.client import html
 from fedbayes.client.figures.cox import _told as told_ratio
-from fedbayes.client.pages import html
+from fedbayes.client.formats import clock, counted
 from fedbayes.client.pages.report import heading_of, render
 from fedbayes.client.result import Result
-from fedbayes.client.text.formats import clock, counted
 
 COUNTS = {"axes": {"sex": ["f", "m"], "age": ["young", "old"]}, "counts": [[12, 8], [7, 9]]}
 SAMPLE = {"records": {"a": ["x", "y"]}}

@@ -11,7 +11,7 @@ from one_process import OneProcess
 
 import fedbayes
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.client.commands.exits import UsageProblem
+from fedbayes.client.exits import UsageProblem
 from fedbayes.client.kinds import SECTIONS, as_written
 
 ODD = [None, True, -1, 10**400, 1e308, "x", "\x1b[31m", [], {}, [[[]]], {"a": {"b": [1]}}, ["a", 1, None], "fedbayes/9"]
@@ -171,7 +171,7 @@ def test_words_of_numpy_are_not_ours(problem):
 def asked(monkeypatch, tmp_path, results):
     """The jobs that got past the command, none of which runs."""
     jobs = []
-    monkeypatch.setattr("fedbayes.client.local.run", lambda job, *_: jobs.append(job) or dict(results[1]))
+    monkeypatch.setattr("fedbayes.client.running.local.run", lambda job, *_: jobs.append(job) or dict(results[1]))
     for name in "ab":
         (tmp_path / f"{name}.csv").write_text("id,kind,ill\n1,u,no\n")
     return jobs
@@ -245,7 +245,7 @@ def test_no_file_says_where_the_password_goes(command, tmp_path, results, monkey
     monkeypatch.setenv("VANTAGE6_USERNAME", "alice")
     monkeypatch.setenv("VANTAGE6_PASSWORD", "secret")
     asked = []
-    monkeypatch.setattr("fedbayes.client.connection.connect", lambda access: asked.append(access) or 1 / 0)
+    monkeypatch.setattr("fedbayes.client.running.connection.connect", lambda access: asked.append(access) or 1 / 0)
     place = {"server": "https://stranger.example/api", "collaboration": 1, "image": "i"}
     provenance = {**results[0]["provenance"], "place": place}
     (tmp_path / "s.json").write_text(json.dumps({**results[0], "provenance": provenance}))

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.client import weighted
 from fedbayes.client.figures.style import along, new_figure
+from fedbayes.client.formats import cost, number, plain_items, word
 from fedbayes.client.kinds import ConversionError
+from fedbayes.client.models import weighted
 from fedbayes.client.pages.report import render
 from fedbayes.client.result import Result
 from fedbayes.client.text.description import holds
-from fedbayes.client.text.formats import cost, number, plain_items, word
 from fedbayes.client.views.cox import _profiles
 
 WEIGHTED = {

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from fedbayes.client.commands.exits import UsageProblem
-from fedbayes.client.dictionaries import read_dictionary
+from fedbayes.client.exits import UsageProblem
+from fedbayes.client.inputs.dictionaries import read_dictionary
 from fedbayes.client.node.file import read
 
 NINE = ", ".join(["*{0}"] * 9)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fedbayes.client.text import formats
+from fedbayes.client import formats
 from fedbayes.dp import promise
 from fedbayes.federation import errors, results
 from fedbayes.federation.node.policy import Policy

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from fedbayes.bayes.missing import Reading
 from fedbayes.bayes.written import pointed
-from fedbayes.client.commands.exits import UsageProblem
-from fedbayes.client.tables import read_table
+from fedbayes.client.exits import UsageProblem
+from fedbayes.client.inputs.tables import read_table
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem, PolicyError
 from fedbayes.federation.node.policy import Policy

@@ -9,7 +9,7 @@ from one_process import OneProcess
 from party_kit import by_columns
 
 from fedbayes.bayes.dictionary import Dictionary
-from fedbayes.client.commands.exits import UsageProblem
+from fedbayes.client.exits import UsageProblem
 from fedbayes.client.result import Result
 from fedbayes.federation.embedded.given import task_of
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError

@@ -41,7 +41,7 @@ def test_what_is_too_long_is_replaced_by_its_digest():
 
 
 def test_names_of_arguments_that_exist_are_not_taken_for_secrets():
-    from fedbayes.client.catalogue import installed
+    from fedbayes.client.running.catalogue import installed
 
     names = {
         argument.partition("=")[0]

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .cox_scores import flat_scores
+from .formats import is_plain
 from .kinds import extras_of
-from .networks import networks_of
+from .models.networks import networks_of
+from .models.survival import baselines_of, summary_frame
 from .scores import scores_of
 from .sections import Predictions, Survival
-from .survival import baselines_of, summary_frame
 from .text.counts import read_counts
+from .text.cox_scores import flat_scores
 from .text.description import cells
-from .text.formats import is_plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ def hazards(result: Mapping[str, Any]) -> pd.DataFrame:
 def naive_bayes(result: Mapping[str, Any]) -> pd.DataFrame:
     """Return feature, value and P(value | class) for every class; a numeric feature has a row for every bin."""
     from ..bayes.naive_bayes import NaiveBayes
-    from .figures.naive_bayes import tables_of
+    from .models.naive_bayes import tables_of
 
     model = NaiveBayes.from_dict(result["model"])
     rows = []
@@ -72,7 +72,7 @@ def naive_bayes(result: Mapping[str, Any]) -> pd.DataFrame:
 
 def weighted(result: Mapping[str, Any]) -> pd.DataFrame:
     """Return feature, value, P(value | class) and its weight for every class; the plain fields where the model has no such table."""
-    from .weighted import tables_of, values_of
+    from .models.weighted import tables_of, values_of
 
     model = dict(result["model"])
     named_values = values_of(model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from .commands.interrupts import LINE, LINE_OF_WATCHERS, supervised
+from .interrupts import LINE, LINE_OF_WATCHERS, supervised
 
 
 def invoke(arguments: Sequence[str] | None = None) -> int:

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import demo_report
-from .commands.exits import UsageProblem
-from .commands.interrupts import draft
-from .commands.progress import Progress
 from .demo_report import Scores
-from .files import json_text, write_texts
+from .exits import UsageProblem
+from .inputs.files import json_text, write_texts
+from .interrupts import draft
+from .progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from . import html
 from .figures import score_bars
 from .figures.style import to_svg
-from .pages import html
 from .pages.report import render as render_result
 
 POOLED = "pooled records, no privacy"

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .commands.exits import UsageProblem
-from .files import read_json
+from .exits import UsageProblem
+from .inputs.files import read_json
 
 NAIVE_BAYES = "naive Bayes"
 WEIGHTED = "weighted naive Bayes"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .commands.exits import UsageProblem
+from .exits import UsageProblem
 from .kinds import ConversionError, malformed, no_attribute
 from .labels import frame_of, legible
 from .sections import Cost, Counts, Predictions, Promise, Provenance, Scores, Survival
@@ -98,8 +98,8 @@ class Result(dict[str, Any]):
             If there is nothing to draw.
         """
         from . import figures
-        from .cox_scores import is_survival_score
         from .scores import confusion_of, scores_of
+        from .text.cox_scores import is_survival_score
 
         view, shown = view_of_result(self), legible(self)
         if view.figure:
@@ -137,7 +137,7 @@ class Result(dict[str, Any]):
             If the model is no classifier.
         """
         model = self._model_for("to_sklearn")
-        from .estimator import of_study
+        from .models.estimator import of_study
 
         return of_study(view_of_result(self).part("classifier")(model, label), model, self._dictionary)
 
@@ -149,7 +149,7 @@ class Result(dict[str, Any]):
         ImportError, ConversionError
             Without pgmpy; for other models.
         """
-        from .networks import to_pgmpy
+        from .models.networks import to_pgmpy
 
         return to_pgmpy(self._model_for("to_pgmpy"))
 
@@ -157,7 +157,7 @@ class Result(dict[str, Any]):
         """Return the Bayesian network as BIF text, and write it to `path` if given; ConversionError for other models."""
         network = self._network("to_bif")
         from ..bayes.bif import to_bif
-        from .files import write_text
+        from .inputs.files import write_text
 
         text = to_bif(network)
         if path is not None:
@@ -167,8 +167,8 @@ class Result(dict[str, Any]):
     def to_lifelines(self) -> Any:
         """Return a fitted `lifelines.CoxPHFitter` with the model's coefficients, errors and baseline; ConversionError for other models."""
         model = self._model_for("to_lifelines")
-        from .lifelines_model import convert
-        from .text.formats import clock
+        from .formats import clock
+        from .models.lifelines_model import convert
 
         return convert(model, clock(self.provenance.get("date")))
 
@@ -180,9 +180,9 @@ class Result(dict[str, Any]):
         UserWarning
             Of cells that the model does not know, and of its columns that the frame does not have.
         """
-        from .coverage import about_absent, domain_of, gaps
-        from .dictionaries import frame_as_fitted
-        from .predictions import predict_table
+        from .inputs.dictionaries import frame_as_fitted
+        from .models.coverage import about_absent, domain_of, gaps
+        from .models.predictions import predict_table
 
         model = self._model_for("predict")
         if not hasattr(frame, "columns") or not hasattr(frame, "iloc"):
@@ -216,7 +216,7 @@ class Result(dict[str, Any]):
         UsageProblem
             If it ends otherwise than .json (a file without an ending is taken).
         """
-        from .files import write_json
+        from .inputs.files import write_json
 
         target = Path(path)
         if target.suffix not in ("", ".json"):
@@ -228,7 +228,7 @@ class Result(dict[str, Any]):
 
     def report(self, path: str | Path) -> Path:
         """Write the result as one HTML page, and return the path; `UsageProblem` if it ends otherwise than .html or .htm."""
-        from .files import PAGES, check_output, write_text
+        from .inputs.files import PAGES, check_output, write_text
         from .pages.report import heading_of, render
 
         target = check_output("report()", Path(path), PAGES)
@@ -250,14 +250,14 @@ class Result(dict[str, Any]):
 
         content = dossier(self, Statements(**stated))
         if path is not None:
-            from .commands.dossier import write
+            from .dossier.written import write
 
             write(content, self, Path(path), "dossier()")
         return content
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the sections of a report that matter at a glance."""
-        from .pages import html
+        from . import html
         from .pages.report import brief, heading_of
 
         return html.fragment(heading_of(self), brief(self))

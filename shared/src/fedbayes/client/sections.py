@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..bayes.written import printable
-from .text import formats
+from . import formats
 
 
 class Section(dict[str, Any]):

@@ -58,7 +58,7 @@ class View:
     frame: Part = "answer_tables:plain"
     figure: Part = ""
     predict: Part = ""
-    classifier: Part = "estimator:fitted"
+    classifier: Part = "models.estimator:fitted"
     networks: Part = ""
     gaps: Part = ""
     conversions: tuple[str, ...] = ()
@@ -85,8 +85,8 @@ VIEWS = (
         text="text.model:naive_bayes",
         frame="answer_tables:naive_bayes",
         figure="figures.model:naive_bayes",
-        predict="predictions:by_naive_bayes",
-        classifier="estimator:naive_bayes",
+        predict="models.predictions:by_naive_bayes",
+        classifier="models.estimator:naive_bayes",
         conversions=("to_sklearn", "predict"),
     ),
     View(
@@ -105,8 +105,8 @@ VIEWS = (
         text="text.model:network",
         frame="answer_tables:network",
         figure="figures.model:network",
-        predict="predictions:by_network",
-        networks="networks:alone",
+        predict="models.predictions:by_network",
+        networks="models.networks:alone",
         conversions=("to_sklearn", "to_pgmpy", "to_bif", "predict"),
         takes=("label",),
     ),
@@ -117,8 +117,8 @@ VIEWS = (
         text="text.model:ensemble",
         frame="answer_tables:ensemble",
         figure="figures.model:ensemble",
-        predict="predictions:by_ensemble",
-        networks="networks:of_members",
+        predict="models.predictions:by_ensemble",
+        networks="models.networks:of_members",
         conversions=("to_sklearn", "to_pgmpy", "predict"),
         takes=("label",),
     ),
@@ -130,8 +130,8 @@ VIEWS = (
         facts="text.cox:facts_of",
         frame="answer_tables:cox",
         figure="figures.model:cox",
-        predict="predictions:by_cox",
-        gaps="coverage:cox_gaps",
+        predict="models.predictions:by_cox",
+        gaps="models.coverage:cox_gaps",
         conversions=("to_lifelines", "compare", "predict"),
         takes=("times",),
     ),

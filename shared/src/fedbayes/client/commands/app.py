@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .exits import CODES, INTERRUPTED, OK, UsageProblem, code_of, line_of
+from ..exits import CODES, INTERRUPTED, OK, UsageProblem, code_of, line_of
 from .groups import domain, node
 from .shared import (
     Algorithm,
@@ -120,7 +120,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Say what a task would ask and cost; no station is contacted. Exit 3 if a limit that is given would refuse it."""
-    from ..setting import Setting
+    from ..plans.setting import Setting
     from . import plan as command_plan
     from . import run_options
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...federation.tables.dialect import of_file
-from .. import files
-from ..dictionaries import SUFFIXES, dictionary_text, read_dictionary
-from ..tables import check_table, header_of, read_table, tell_reading
-from .exits import UsageProblem
+from ..exits import UsageProblem
+from ..inputs import files
+from ..inputs.dictionaries import SUFFIXES, dictionary_text, read_dictionary
+from ..inputs.tables import check_table, header_of, read_table, tell_reading
 from .listing import print_table, say
 
 if TYPE_CHECKING:
     from ...bayes.dictionary import Dictionary
-    from ..drafting import Finding
+    from ..inputs.drafting import Finding
 
 HEAD = """Proposed by looking at data, so it is not public: `looked_at` marks what was read from values.
 State categories and bounds from public knowledge (a codebook, what is possible at all), then remove `looked_at`;
@@ -38,7 +38,7 @@ def draft(paths: Sequence[Path], out: Path | None, force: bool = False) -> None:
     UsageProblem
         If a file cannot be read, or `out` cannot be written or is there already.
     """
-    from ..drafting import draft as proposed
+    from ..inputs.drafting import draft as proposed
 
     out = files.unless_stdout(out)
     if out is not None:
@@ -88,7 +88,7 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
         If something does not fit.
     """
     from ...bayes.dictionary import Dictionary
-    from ..drafting import held_against
+    from ..inputs.drafting import held_against
 
     for path in paths:
         _check(path)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from ..files import PAGES, check_output, json_text, print_json, write_texts
+from ..dossier.written import ENDINGS, text_of
+from ..exits import UsageProblem
+from ..inputs.files import PAGES, check_output, print_json, write_texts
 from ..kinds import as_written, read_result
-from .exits import UsageProblem
-
-ENDINGS = (".html", ".json")
 
 
 def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str], force: bool = False) -> None:
@@ -45,21 +43,3 @@ def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str], force: b
     write_texts(texts)
     for target in out:
         print(f"dossier: {target}")
-
-
-def write(content: Mapping[str, Any], result: Mapping[str, Any], path: Path, option: str) -> None:
-    """Write one file of a dossier; `UsageProblem`, which begins with the `option`, if it cannot be."""
-    write_texts({check_output(option, path, ENDINGS): text_of(content, result, path)})
-
-
-def text_of(content: Mapping[str, Any], result: Mapping[str, Any], path: Path) -> str:
-    """Return a dossier in the form that a file's ending says."""
-    from ..dossier.page import render
-    from ..pages.report import heading_of
-    from ..pages.sequence import uri
-
-    if path.suffix == ".json":
-        return json_text(content)
-    federation = result.get("federation") or {}
-    drawn = uri(federation, content["computation"]["function"]) if federation.get("per_round") else ""
-    return render(content, heading_of(result), drawn)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import connection
-from ..files import print_json
-from .exits import UsageProblem
+from ..exits import UsageProblem
+from ..inputs.files import print_json
+from ..running import connection
 from .listing import print_table
 from .shared import RunOptions
 
 
 def jobs(options: RunOptions, everyone: bool, as_json: bool) -> None:
     """Print the tasks of the user at a server that have not ended (or all of them)."""
-    from .. import remote
+    from ..running import remote
 
     running = remote.tasks(_client(options), options.collaboration, everyone)
     if as_json:
@@ -29,8 +29,8 @@ def attach(task: int, options: RunOptions) -> None:
     """Wait for a task and write its result; Ctrl-C leaves the task running."""
     from rich.console import Console
 
-    from .. import remote
-    from .progress import Progress
+    from ..progress import Progress
+    from ..running import remote
     from .run import Target
 
     target = Target.checked(options.out, options.report, options.force)

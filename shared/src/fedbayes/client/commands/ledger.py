@@ -7,8 +7,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ..files import print_json
-from .exits import TaskFailed, UsageProblem
+from ..exits import TaskFailed, UsageProblem
+from ..inputs.files import print_json
 from .listing import print_table
 
 

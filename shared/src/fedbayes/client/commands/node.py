@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..files import print_json
-from .exits import TaskFailed, UsageProblem
+from ..exits import TaskFailed, UsageProblem
+from ..inputs.files import print_json
 from .listing import print_table, say
 
 if TYPE_CHECKING:

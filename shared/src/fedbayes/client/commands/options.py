@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..files import read_json
-from ..tables import check_table
-from .exits import UsageProblem
+from ..exits import UsageProblem
+from ..inputs.files import read_json
+from ..inputs.tables import check_table
 
 
 def read_value(text: str) -> Any:

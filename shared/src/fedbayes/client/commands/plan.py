@@ -6,11 +6,11 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from ..files import print_json
-from ..local import Job
-from ..planning import plan
-from ..setting import Setting
-from ..text.formats import number, size
+from ..formats import number, size
+from ..inputs.files import print_json
+from ..plans.planning import plan
+from ..plans.setting import Setting
+from ..running.local import Job
 from . import options
 from .listing import say
 from .run_options import Options

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from ...bayes.encoding import composed, identifier_text, nearest
 from ...bayes.written import printable
-from ..coverage import Gap, about_absent, domain_of, gaps
-from ..csv_text import csv_of
-from ..dictionaries import read_as_fitted
-from ..files import check_output, unless_stdout, write_text
+from ..exits import UsageProblem
+from ..inputs.csv_text import csv_of
+from ..inputs.dictionaries import read_as_fitted
+from ..inputs.files import check_output, unless_stdout, write_text
+from ..inputs.tables import tell_reading
 from ..kinds import as_written, read_result
-from ..predictions import predict_table
-from ..survival import beyond_baseline
-from ..tables import tell_reading
-from .exits import UsageProblem
+from ..models.coverage import Gap, about_absent, domain_of, gaps
+from ..models.predictions import predict_table
+from ..models.survival import beyond_baseline
 from .listing import say
 
 if TYPE_CHECKING:

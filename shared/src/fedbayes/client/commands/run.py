@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from ...federation.tables.files import KINDS
-from .. import connection, files
-from ..catalogue import check_function, rounds_of
-from ..local import Job, LocalPlace
-from ..tables import read_table, tell_reading
+from ..exits import UsageProblem
+from ..inputs import files
+from ..inputs.tables import read_table, tell_reading
+from ..progress import Progress
+from ..running import connection
+from ..running.catalogue import check_function, rounds_of
+from ..running.local import Job, LocalPlace
 from . import options
-from .exits import UsageProblem
 from .listing import print_table
-from .progress import Progress
 from .run_options import Options
 
 OWN_RECORDS = (
@@ -151,7 +152,7 @@ def _run(chosen: Options, job: Job, progress: Progress) -> Any:
 
 def _embedded(chosen: Options, job: Job, progress: Progress) -> Any:
     from ...federation.installed import module_name
-    from .. import local
+    from ..running import local
 
     module_name(job.algorithm)
     place = LocalPlace(
@@ -202,7 +203,7 @@ def _check_tables(place: LocalPlace, said: str) -> None:
 
 
 def _on_server(chosen: Options, job: Job, progress: Progress) -> Any:
-    from .. import remote
+    from ..running import remote
 
     organization = options.read_organizations([chosen.organization])[0] if chosen.organization else None
     place = remote.RemotePlace(
@@ -230,7 +231,7 @@ def access(server: str, username: str | None, mfa_code: str | None, key: Path | 
     UsageProblem
         If the user is missing, or the password and a terminal to ask for it.
     """
-    from ..connection import Access
+    from ..running.connection import Access
 
     password = os.environ.get("VANTAGE6_PASSWORD")
     if not username:

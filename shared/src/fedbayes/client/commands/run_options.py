@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ...federation.jobs.inherited import is_left_out, of_fit
-from ..catalogue import declared_of
-from ..dictionaries import read_dictionary
+from ..exits import UsageProblem
+from ..inputs.dictionaries import read_dictionary
 from ..kinds import read_result
-from ..local import Job
+from ..running.catalogue import declared_of
+from ..running.local import Job
 from . import options
-from .exits import UsageProblem
 from .shared import RunOptions
 
 REMOTE_ONLY = ("collaboration", "organization", "image", "username", "mfa_code", "key")

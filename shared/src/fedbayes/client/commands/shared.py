@@ -31,7 +31,7 @@ def _algorithms(incomplete: str) -> list[str]:
 
 
 def _functions(ctx: typer.Context, incomplete: str) -> list[str]:
-    from ..catalogue import algorithm_named
+    from ..running.catalogue import algorithm_named
 
     try:
         algorithm = algorithm_named(str(ctx.params.get("algorithm")))

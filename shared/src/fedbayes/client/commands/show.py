@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..csv_text import csv_of
-from ..files import PAGES, check_output, print_json, write_text
+from ..exits import UsageProblem
+from ..inputs.csv_text import csv_of
+from ..inputs.files import PAGES, check_output, print_json, write_text
 from ..kinds import as_written, read_result
 from ..labels import frame_of
 from ..view import view_of
-from .exits import UsageProblem
 
 EVERYWHERE = (
     "Every central function takes dictionary too, the study's data dictionary; on the command line --dictionary FILE."
@@ -30,7 +30,7 @@ def list_algorithms(as_json: bool, name: str | None = None) -> None:
     """
     from rich.console import Console
 
-    from ..catalogue import algorithm_named, installed
+    from ..running.catalogue import algorithm_named, installed
 
     algorithms = installed() if name is None else [algorithm_named(name)]
     if as_json:

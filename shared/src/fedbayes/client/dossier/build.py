@@ -12,8 +12,8 @@ from typing import Any
 
 from ... import __version__
 from ...federation.node.limits import WHETHER
+from ..formats import number, promise, title
 from ..pages.sequence import reveals
-from ..text.formats import number, promise, title
 from ..text.limits import say
 from . import differential_privacy, identifiability, questions, registry
 from .facts import Facts, Statements

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..text.formats import number, promise
+from ..formats import number, promise
 from .facts import Facts
 
 NOT_PRIVATE = "not differentially private"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..text.formats import number
+from ..formats import number
 from .differential_privacy import guess
 from .facts import Facts, listed
 from .recipients import recipients

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...federation.gate import REASONS
-from ..pages import html, study
-from ..text.formats import clock, number, size, title
+from .. import html
+from ..formats import clock, number, size, title
+from ..pages import study
 
 Dossier = Mapping[str, Any]
 

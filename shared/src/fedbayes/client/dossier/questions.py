@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..text.formats import number
+from ..formats import number
 from .differential_privacy import NOT_PRIVATE, guess, relation
 from .facts import Facts, listed
 from .recipients import assumption

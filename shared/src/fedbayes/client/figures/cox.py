@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..survival import Baseline, baselines_of
+from ..models.survival import Baseline, baselines_of
 from .style import COLORS, INK, MUTED, clean, color_of, dash_of, new_figure, wrapped
 
 LARGEST_DRAWN = 200.0  # logarithm of a ratio: a figure has no room for more

@@ -9,9 +9,9 @@ from typing import Any
 from .. import figures
 from ..answer_tables import gains, null_levels
 from ..kinds import ConversionError
-from ..networks import networks_of
+from ..models.networks import networks_of
+from ..models.weighted import effects
 from ..text.counts import read_counts
-from ..weighted import effects
 
 
 def naive_bayes(result: Mapping[str, Any], **options: Any) -> Any:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..commands.exits import UsageProblem
-from ..yaml_nodes import root_of
+from ..exits import UsageProblem
+from ..inputs.yaml_nodes import root_of
 
 UNSAFE, IGNORED, STOPS, NOTE, LIMIT = "unsafe", "ignored", "stops", "note", "limit"
 WRONG = (UNSAFE, IGNORED, STOPS)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import kinds
+from .. import html, kinds
 from ..figures.style import to_svg
+from ..formats import clock, number, promise, relation, size, title
 from ..kinds import extras_of
 from ..labels import legible
+from ..models.survival import baselines_of
 from ..scores import confusion_of, scores_of
-from ..survival import baselines_of
-from ..text.formats import clock, number, promise, relation, size, title
 from ..view import view_of
 from ..views import view
 from ..views.answers import hazard_pieces, prediction_pieces
 from ..views.cox_scores import survival_scores
 from ..views.plain import entry, mapping
 from ..views.scores import pieces as score_pieces
-from . import html, study
+from . import study
 
 NOUNS = {
     "evaluate": "evaluation",
@@ -51,7 +51,7 @@ def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] 
     heading : str
         Title of the page.
     introduction : sequence of str
-        Pieces of `fedbayes.client.pages.html` that go first, such as a comparison.
+        Pieces of `fedbayes.client.html` that go first, such as a comparison.
 
     Returns
     -------

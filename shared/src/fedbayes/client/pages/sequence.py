@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .html import escape
+from ..html import escape
 
 WIDTH, TOP, STEP, LINE = 880, 64, 18, 15  # of the drawing, in pixels
 PLACES = {"researcher": 70, "central": 230, "stations": 620, "helper": 820}

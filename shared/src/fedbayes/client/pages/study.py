@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..text.formats import number, title
-from . import html
+from .. import html
+from ..formats import number, title
 
 MOST_VALUES = 40  # of a cell
 LONGEST_OPEN = 15

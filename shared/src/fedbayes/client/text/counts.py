@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...typing import Floats
+from ..formats import number
 from ..sections import axes_of
-from .formats import number
 
 
 def read_counts(model: Mapping[str, Any]) -> tuple[list[tuple[str, list[Any]]], Floats]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...bayes.term_reader import read_terms
-from .formats import number, p_value, title
+from ..formats import number, p_value, title
 
 
 def interval(entry: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from .formats import number
+from ..formats import number
 
 HEADING = ("column", "records", "missing", "outside", "holds", "at")
 MOST_VALUES = 4  # of a column in one cell of a table

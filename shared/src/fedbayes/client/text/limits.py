@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .formats import number
+from ..formats import number
 
 SET = {
     "minimum_rows": "A table of fewer than {} rows is not used.",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..networks import networks_of
+from ..formats import counted, number, plain_items
+from ..models.networks import networks_of
 from ..view import view_of_result
 from . import description
 from .counts import cells_of, read_counts
 from .cox import coefficient_rows
-from .formats import counted, number, plain_items
 
 PREVIEW, LEADING = 6, 3
 """Records of a table; its columns that are shown before some of the others."""

@@ -7,13 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..cox_scores import score_lines, score_sections
-from ..kinds import GAIN, OTHER, extras_of
-from ..labels import legible
-from ..scores import HIDDEN_CLASSES, confusion_of, is_told, per_class
-from ..survival import baselines_of
-from ..view import View, view_of
-from .formats import (
+from ..formats import (
     HIDDEN,
     WORDS,
     cost,
@@ -27,6 +21,12 @@ from .formats import (
     title,
     word,
 )
+from ..kinds import GAIN, OTHER, extras_of
+from ..labels import legible
+from ..models.survival import baselines_of
+from ..scores import HIDDEN_CLASSES, confusion_of, is_told, per_class
+from ..view import View, view_of
+from .cox_scores import score_lines, score_sections
 from .model import spread, table
 
 MOST_LINES = 40  # of a section on one screen

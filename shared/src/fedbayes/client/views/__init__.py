@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..pages import html
+from .. import html
 from ..view import view_of
 from .plain import generic
 

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from .. import html
 from ..answer_tables import hazards, predictions, sample
 from ..figures import gain_bars, named_bars, survival_curves
 from ..figures.style import to_svg
-from ..pages import html
-from ..survival import baselines_of
-from ..text.formats import number, title
+from ..formats import number, title
+from ..models.survival import baselines_of
+from ..models.weighted import effects
 from ..text.model import fitting, spread
-from ..weighted import effects
 
 MOST_ROWS = 20  # of a preview
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import html
 from ..figures.model import counts as counts_map
 from ..figures.style import to_svg
-from ..pages import html
+from ..formats import ranged, word
 from ..text.counts import cells_of, read_counts
-from ..text.formats import ranged, word
 
 MOST_ROWS, MOST_CELLS = 500, 400  # of a list, and of a map whose numbers can be read
 

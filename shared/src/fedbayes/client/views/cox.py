@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .. import html
 from ..figures import forest, survival_curves
 from ..figures.style import to_svg
-from ..pages import html
-from ..survival import baselines_of
+from ..formats import is_plain, number, p_value
+from ..models.survival import baselines_of
 from ..text.cox import aic_of, coefficient_rows, fact_of, hypothesis_tests, ratio, references_of
-from ..text.formats import is_plain, number, p_value
 
 HEADERS = ("Feature", "Coefficient", "Standard error", "Hazard ratio", "95 % interval", "z", "p")
 NOT_FACTS = ("format", "kind", "offset")

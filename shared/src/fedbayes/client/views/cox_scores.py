@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..cox_scores import (
+from .. import html
+from ..figures import survival_panels
+from ..figures.style import to_svg
+from ..formats import number, title
+from ..text.cox_scores import (
     HAZARD_HEADING,
     MEASURES,
     hazard_rows,
@@ -14,10 +18,6 @@ from ..cox_scores import (
     score_lines,
     score_sections,
 )
-from ..figures import survival_panels
-from ..figures.style import to_svg
-from ..pages import html
-from ..text.formats import number, title
 
 CAPTION = (
     "Observed survival by predicted survival, groups of records; the dashed line is perfect. Where it is told, the Brier score over time: "

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .. import html
 from ..figures.style import to_svg
 from ..figures.tables import column_panels
-from ..pages import html
+from ..formats import counted, number, title
 from ..text.description import HEADING, cells, rows
-from ..text.formats import counted, number, title
 
 MOST_FIGURES = 24  # of a page
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...bayes.naive_bayes import NaiveBayes
+from .. import html
 from ..figures import informative_features
-from ..figures.naive_bayes import class_colors, class_panels, information, noise_share
+from ..figures.naive_bayes import class_colors, class_panels, noise_share
 from ..figures.style import to_svg
-from ..pages import html
-from ..text.formats import number
+from ..formats import number
+from ..models.naive_bayes import information
 from ..text.model import moments_of
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import html
 from ..figures import bayesian_network
 from ..figures.style import to_svg
-from ..networks import networks_of
-from ..pages import html
-from ..text.formats import counted, number
+from ..formats import counted, number
+from ..models.networks import networks_of
 
 MOST_ROWS = 200  # of a node's table
 NAMES = ("name", "organization")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .. import html
 from ..figures import steps
 from ..figures.style import to_svg
-from ..pages import html
-from ..text.formats import OURS, WORDS, digits_of, is_plain, number, plain_items, title, word
+from ..formats import OURS, WORDS, digits_of, is_plain, number, plain_items, title, word
 
 MOST_ROWS = 60  # of a table
 MOST_COLUMNS = 24  # of a table on a wide screen

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import html
 from ..figures import calibration, confusion_matrix, roc
 from ..figures.style import to_svg
-from ..pages import html
+from ..formats import number
 from ..scores import HEADERS, HIDDEN_CLASSES, confusion_of, is_told, per_class, scores_of
-from ..text.formats import number
 
 MOST_CLASSES = 30  # of a matrix that can be read
 MOST_CURVES = 10  # that colours tell apart

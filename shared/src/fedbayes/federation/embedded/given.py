@@ -113,7 +113,7 @@ def task_of(algorithm: Any, function: Any, arguments: Any) -> dict[str, Any]:
     plain = {str(name): value for name, value in (arguments or {}).items()}
     if isinstance(file := plain.get("dictionary"), str | Path):
         # Reading files of people is the client's, which the federation does not know.
-        plain["dictionary"] = import_module("fedbayes.client.dictionaries").read_dictionary(Path(file))
+        plain["dictionary"] = import_module("fedbayes.client.inputs.dictionaries").read_dictionary(Path(file))
     if isinstance(plain.get("model"), str | Path):
         raise ArgumentError(
             'model must be the `model` of a result and no file; give --model FILE, or model=fedbayes.load("FILE")'

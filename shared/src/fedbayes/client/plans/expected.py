@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..bayes.features import CategoricalTables
-from ..randomness import ResearchSampler
-from ..typing import Floats, Integers
+from ...bayes.features import CategoricalTables
+from ...randomness import ResearchSampler
+from ...typing import Floats, Integers
 
 SIGNAL = 0.5
 """Deviation of the log-odds: ten such features tell two classes apart in about eight of ten records."""

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from .catalogue import declared_of, rounds_of
+from ..exits import UsageProblem
+from ..running.catalogue import declared_of, rounds_of
+from ..running.local import Job
 from .class_tables import bytes_of, chosen_of, expected_of, noise_of
-from .commands.exits import UsageProblem
-from .local import Job
 from .rehearsal import known_domain, rehearse
 from .setting import Setting
 
 if TYPE_CHECKING:
-    from ..federation.jobs.outset import Outlook
+    from ...federation.jobs.outset import Outlook
 
 SECONDS_A_ROUND = 3.3  # on stock nodes, docs/status.md
 
@@ -41,7 +41,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
     ArgumentError
         What the function says of its arguments.
     """
-    from ..federation.jobs.outset import Outlook
+    from ...federation.jobs.outset import Outlook
 
     policy = _policy(setting.limits or {})
     outlook = Outlook(setting.stations, policy)
@@ -73,7 +73,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
 
 def _misspelt(job: Job, columns: Sequence[str]) -> list[str]:
     """Return what to look at: columns that the dictionary does not list, though one that is written nearly so."""
-    from ..bayes.encoding import nearest
+    from ...bayes.encoding import nearest
 
     study = job.arguments.get("dictionary")
     listed = list(study.get("columns", {})) if isinstance(study, Mapping) else []
@@ -89,7 +89,7 @@ def _rehearsed(job: Job, domain: Mapping[str, Any], columns: list[str], setting:
 
 def _filled(job: Job) -> Job:
     """Return a task with the arguments that its dictionary gives, as its central function sees them."""
-    from ..federation.guards.dictionaries import take
+    from ...federation.guards.dictionaries import take
 
     defaults = {one.name: one.default for one in declared_of(job).declared()}
     return Job(job.algorithm, job.function, take(defaults, dict(job.arguments))[0])
@@ -98,10 +98,10 @@ def _filled(job: Job) -> Job:
 def _ask(job: Job, outlook: Outlook) -> Any:
     import importlib
 
-    from ..federation.decorators import without_seals
-    from ..federation.installed import PREFIX
-    from ..federation.jobs.outset import Foreseen
-    from .catalogue import algorithm_named, check_function
+    from ...federation.decorators import without_seals
+    from ...federation.installed import PREFIX
+    from ...federation.jobs.outset import Foreseen
+    from ..running.catalogue import algorithm_named, check_function
 
     name = algorithm_named(job.algorithm).name
     check_function(name, job.function)
@@ -123,8 +123,8 @@ def _ask(job: Job, outlook: Outlook) -> Any:
 
 
 def _policy(limits: Mapping[str, Any]) -> Any:
-    from ..federation.errors import PolicyError
-    from ..federation.node.policy import PREFIX, Policy
+    from ...federation.errors import PolicyError
+    from ...federation.node.policy import PREFIX, Policy
 
     limit_names = [one.name for one in fields(Policy)]
     unknown = next((name for name in limits if name not in limit_names), None)
@@ -148,7 +148,7 @@ def _policy(limits: Mapping[str, Any]) -> Any:
 
 def _refusals(policy: Any, preflight: Any, stations: int) -> list[str]:
     """Return what a node with these limits would say, each limit by itself."""
-    from ..federation.errors import PolicyError, too_few
+    from ...federation.errors import PolicyError, too_few
 
     refusals = [too_few("this node", policy.minimum_organizations)] if stations < policy.minimum_organizations else []
     checks: list[tuple[Any, tuple[Any, ...]]] = [(policy.check_function, (name,)) for name in preflight.functions]

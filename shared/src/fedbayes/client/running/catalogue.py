@@ -6,11 +6,11 @@ import importlib
 from dataclasses import dataclass
 from typing import Any
 
-from ..bayes.encoding import nearest
-from ..federation import signatures
-from ..federation.declare import Arguments
-from ..federation.installed import PREFIX, packages
-from .commands.exits import UsageProblem
+from ...bayes.encoding import nearest
+from ...federation import signatures
+from ...federation.declare import Arguments
+from ...federation.installed import PREFIX, packages
+from ..exits import UsageProblem
 from .local import Job
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .commands.exits import UsageProblem
+from ..exits import UsageProblem
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def run(job: Job, place: LocalPlace, on_progress: Callable[[dict[str, Any]], Non
     KeyboardInterrupt
         After everything was killed.
     """
-    from ..federation.embedded import EmbeddedFederation
+    from ...federation.embedded import EmbeddedFederation
 
     _check_limits(place.policies)
     with EmbeddedFederation(
@@ -61,8 +61,8 @@ def run(job: Job, place: LocalPlace, on_progress: Callable[[dict[str, Any]], Non
 
 def _check_limits(policies: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise `UsageProblem` naming a limit whose value a node could not read; names are checked by the federation."""
-    from ..federation.errors import PolicyError
-    from ..federation.node.policy import KINDS, PREFIX, Policy
+    from ...federation.errors import PolicyError
+    from ...federation.node.policy import KINDS, PREFIX, Policy
 
     for limits in policies.values():
         for limit in limits.keys() & set(Policy.__slots__):

@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from .commands.exits import UsageProblem
-from .commands.interrupts import commit, draft
+from ..exits import UsageProblem
+from ..interrupts import commit, draft
 
 STDOUT = "-"
 PAGES = (".html", ".htm")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..randomness import ResearchSampler
-from ..typing import Array, Floats, Integers
-from .commands.exits import UsageProblem
+from ...randomness import ResearchSampler
+from ...typing import Array, Floats, Integers
+from ..exits import UsageProblem
 from .expected import GRID, Feature, drawn, law
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from .commands.exits import TaskFailed, UsageProblem
+from ..exits import TaskFailed, UsageProblem
 
 
 @dataclass(frozen=True)

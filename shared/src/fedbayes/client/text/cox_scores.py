@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .text.cox import chi_squared
-from .text.formats import number
-from .text.model import spread
+from ..formats import number
+from .cox import chi_squared
+from .model import spread
 
 MEASURES = {
     "concordance": "Concordance",

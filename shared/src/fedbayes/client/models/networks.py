@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .kinds import NETWORK
-from .view import view_of
+from ..kinds import NETWORK
+from ..view import view_of
 
 
 def networks_of(model: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -43,8 +43,8 @@ def to_pgmpy(model: Mapping[str, Any]) -> Any:
     ImportError
         pgmpy is not installed.
     """
-    from ..bayes import conversion
-    from ..bayes.network import BayesianNetwork
+    from ...bayes import conversion
+    from ...bayes.network import BayesianNetwork
 
     try:
         if view_of(model).kind == NETWORK:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..bayes.dictionary import Dictionary
-from ..bayes.encoding import SchemaError, canonical_text
-from ..bayes.frames import with_columns
-from .commands.exits import UsageProblem
+from ...bayes.dictionary import Dictionary
+from ...bayes.encoding import SchemaError, canonical_text
+from ...bayes.frames import with_columns
+from ..exits import UsageProblem
 from .files import read_json, read_text
 from .tables import read_table
 from .yaml_nodes import root_of
@@ -76,8 +76,8 @@ def frame_as_fitted(frame: Any, content: Any, domain: Mapping[str, Any]) -> Any:
     """
     if not hasattr(frame, "columns") or not hasattr(frame, "iloc"):
         raise UsageProblem("the table must be a pandas data frame with a column for every feature of the model")
-    from ..bayes.missing import Reading
-    from ..federation.tables.files import settled
+    from ...bayes.missing import Reading
+    from ...federation.tables.files import settled
 
     study = _study(content)
     return _applied(settled(frame, Reading(domain if study is None else study.reading(domain))), study)
@@ -93,7 +93,7 @@ def _study(content: Any) -> Dictionary | None:
 
 def _applied(frame: Any, study: Dictionary | None) -> Any:
     """Return a frame with the recodes and derived columns of a dictionary, and with all rows."""
-    from ..bayes.recoding import applied
+    from ...bayes.recoding import applied
 
     if study is None:
         return frame

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..bayes.encoding import canonical_text, categories_meant
-from ..typing import Floats
+from ...bayes.encoding import canonical_text, categories_meant
+from ...typing import Floats
 
 if TYPE_CHECKING:
     import pandas as pd

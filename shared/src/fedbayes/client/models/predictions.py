@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..bayes.encoding import SchemaError, canonical_text, categories_meant, number_of
-from ..bayes.model_matrix import columns_at
-from ..bayes.term_reader import read_terms
-from ..bayes.variable import MISSING_STATE
-from ..bayes.written import shortest
-from ..typing import Array
-from .commands.exits import UsageProblem
-from .kinds import COX, ENSEMBLE
+from ...bayes.encoding import SchemaError, canonical_text, categories_meant, number_of
+from ...bayes.model_matrix import columns_at
+from ...bayes.term_reader import read_terms
+from ...bayes.variable import MISSING_STATE
+from ...bayes.written import shortest
+from ...typing import Array
+from ..exits import UsageProblem
+from ..kinds import COX, ENSEMBLE
+from ..view import view_of
 from .networks import networks_of
-from .view import view_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +106,7 @@ def _need(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 
 def by_naive_bayes(model: Mapping[str, Any], frame: pd.DataFrame, label: str | None, times: Any) -> pd.DataFrame:
     """Return classes and probabilities."""
-    from ..bayes.naive_bayes import NaiveBayes
+    from ...bayes.naive_bayes import NaiveBayes
 
     classifier = NaiveBayes.from_dict(model)
     _need(frame, list(classifier.features))
@@ -114,8 +114,8 @@ def by_naive_bayes(model: Mapping[str, Any], frame: pd.DataFrame, label: str | N
 
 
 def _posterior(model: Mapping[str, Any], frame: pd.DataFrame, label: str) -> tuple[Sequence[str], Any]:
-    from ..bayes.inference import posteriors
-    from ..bayes.network import BayesianNetwork
+    from ...bayes.inference import posteriors
+    from ...bayes.network import BayesianNetwork
 
     network = BayesianNetwork.from_dict(model)
     if label not in network.states:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..bayes.encoding import number_written
-from ..typing import Array, Floats
+from ...bayes.encoding import number_written
+from ...typing import Array, Floats
+from ..inputs.dictionaries import frame_as_fitted
 from .coverage import domain_of
-from .dictionaries import frame_as_fitted
 from .predictions import predict_table
 
 if TYPE_CHECKING:
@@ -102,6 +102,6 @@ def fitted(model: Mapping[str, Any], label: str | None) -> Any:
 
 def naive_bayes(model: Mapping[str, Any], label: str | None) -> Any:
     """Return a fitted naive Bayes classifier, which predicts its own label."""
-    from ..bayes.sklearn import NaiveBayesClassifier
+    from ...bayes.sklearn import NaiveBayesClassifier
 
     return NaiveBayesClassifier.from_model(dict(model))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..randomness import ResearchSampler
-from .catalogue import declared_of
-from .commands.exits import UsageProblem
-from .local import Job
+from ...randomness import ResearchSampler
+from ..exits import UsageProblem
+from ..running.catalogue import declared_of
+from ..running.local import Job
 from .made_up import People, deal
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def rehearse(
 
 def known_domain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the arguments of a task tell of columns: those of its model, of its dictionary, of its domain, each above the one before."""
-    from ..federation.guards.dictionaries import ARGUMENT, read
+    from ...federation.guards.dictionaries import ARGUMENT, read
 
     model = arguments.get("model")
     domain: dict[str, Any] = {}
@@ -133,7 +133,7 @@ def known_domain(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def split_of(job: Job) -> str:
     """Return whether stations hold columns of the same records (vertical), different records (horizontal), or some of both (hybrid)."""
-    from ..federation.guards.dictionaries import VERTICAL
+    from ...federation.guards.dictionaries import VERTICAL
 
     defaults = {one.name: one.default for one in declared_of(job).declared()}
     model = job.arguments.get("model")
@@ -178,7 +178,7 @@ def _instead(job: Job) -> dict[str, Mapping[str, Any]]:
 def _run(job: Job, parties: Mapping[str, Any], split: str) -> Any:
     from vantage6.algorithm.tools.exceptions import AlgorithmError
 
-    from ..federation.embedded import EmbeddedFederation
+    from ...federation.embedded import EmbeddedFederation
 
     arguments = {name: value for name, value in job.arguments.items() if name not in NAMED_PLACES}
     helper = arguments.get("helper")

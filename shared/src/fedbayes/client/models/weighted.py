@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..bayes.written import shortest
-from ..typing import Floats
+from ...bayes.written import shortest
+from ...typing import Floats
 
 
 def values_of(model: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..bayes.missing import MISSING
-from .catalogue import declared_of
+from ...bayes.missing import MISSING
+from ..running.catalogue import declared_of
+from ..running.local import Job
 from .expected import Feature, Tables, accuracy
-from .local import Job
 from .setting import Setting
 
 USUAL_BINS = 20  # of a numeric column where a method does not say
@@ -78,8 +78,8 @@ def _spread(job: Job, setting: Setting) -> float | None:
 
 def _deviation(arguments: Mapping[str, Any], delta: float, tables: int, stations: int) -> float:
     """Return the standard deviation of the noise in a cell of one of so many tables, as the central function's own arithmetic has it."""
-    from ..dp.shares import HONEST_FRACTION
-    from ..federation.horizontal.noise import CountNoise
+    from ...dp.shares import HONEST_FRACTION
+    from ...federation.horizontal.noise import CountNoise
 
     alone = arguments.get("split") == "vertical"
     unit = arguments.get("unit")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ...dp.promise import WEAK_EPSILON, certainty
+from ..dp.promise import WEAK_EPSILON, certainty
 
 SHORT = {
     "auc": "AUC",

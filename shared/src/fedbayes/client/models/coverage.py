@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..bayes.encoding import SchemaError, canonical_text
-from ..bayes.missing import MISSING
-from ..bayes.schema import LARGEST_BOUND, Column
-from ..bayes.variable import MISSING_STATE
-from ..bayes.written import printable
-from .commands.exits import UsageProblem
-from .view import view_of
+from ...bayes.encoding import SchemaError, canonical_text
+from ...bayes.missing import MISSING
+from ...bayes.schema import LARGEST_BOUND, Column
+from ...bayes.variable import MISSING_STATE
+from ...bayes.written import printable
+from ..exits import UsageProblem
+from ..view import view_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import ConversionError
+from ..kinds import ConversionError
 from .survival import baselines_of
 
 INTERCEPT = "Intercept"  # a column of that name lifelines drops without a word

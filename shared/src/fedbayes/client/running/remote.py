@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..federation.node.platform import FINISHED
-from .commands.exits import TaskFailed, UsageProblem
-from .commands.interrupts import asks_to_stop, shield
+from ...federation.node.platform import FINISHED
+from ..exits import TaskFailed, UsageProblem
+from ..interrupts import asks_to_stop, shield
+from ..result import Result
 from .local import Job
-from .result import Result
 
 POLL_SECONDS = 0.5  # between looks at a task's status
 RETRIES = 20  # of a request that times out, as while a server restarts
@@ -234,7 +234,7 @@ def _listed(client: Any, endpoint: str, parameters: dict[str, Any]) -> list[dict
 
 
 def _failure(status: str, runs: list[dict[str, Any]]) -> Exception:
-    from ..federation.errors import from_log
+    from ...federation.errors import from_log
 
     for run in runs:
         failure: Exception | None = from_log(str(run.get("log") or ""))

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, is_zipfile
 
-from ..federation.tables.dialect import DECIMALS, Dialect, of_file
-from ..federation.tables.dialect import SEPARATORS as SEPARATORS_BY_WORD
-from .commands.exits import UsageProblem
+from ...federation.tables.dialect import DECIMALS, Dialect, of_file
+from ...federation.tables.dialect import SEPARATORS as SEPARATORS_BY_WORD
+from ..exits import UsageProblem
 
 SEPARATORS = {";": "semicolons", "\t": "tabs"}
 """What a table may be separated by beside commas, in words."""
@@ -98,7 +98,7 @@ def tell_reading(path: Path, separator: str | None = None, decimal: str | None =
 
 
 def _tell_sheet(path: Path) -> None:
-    from ..federation.tables.excel import sheet_names
+    from ...federation.tables.excel import sheet_names
 
     first, *others = sheet_names(path) or [""]
     if others:
@@ -123,9 +123,9 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
     UsageProblem
         If it is missing or cannot be read.
     """
-    from ..bayes.missing import Reading
-    from ..federation.errors import DataProblem
-    from ..federation.tables.files import KINDS, read_file
+    from ...bayes.missing import Reading
+    from ...federation.errors import DataProblem
+    from ...federation.tables.files import KINDS, read_file
 
     check_table("the table", path)
     if path.suffix.lower() not in KINDS:
@@ -149,6 +149,6 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
 
 def _to_its_owner(text: str, path: Path) -> str:
     """Return what a station says of its file as it is told to somebody who has the file: by its name, and nobody else is to be asked."""
-    from ..federation.embedded.remedies import to_owner
+    from ...federation.embedded.remedies import to_owner
 
     return to_owner(_OF_A_STATION.sub(f"the table {path}", text))

@@ -1,0 +1,1 @@
+"""Models of results on this machine: predictions, and the classes of other libraries."""
