@@ -10,7 +10,7 @@ FORBIDDEN = re.compile(
     r"^\s*(import secrets|from secrets|import random\b|from random )|os\.urandom|np\.random|numpy\.random", re.MULTILINE
 )
 CLIENT = ROOT / "shared/src/fedbayes/client"
-RESEARCH = {CLIENT / name for name in ("demo.py", "expected.py", "made_up.py", "rehearsal.py")}
+RESEARCH = {CLIENT / name for name in ("demo.py", "plans/expected.py", "plans/made_up.py", "plans/rehearsal.py")}
 """Of the researcher's machine: made-up tables of the demonstration, made-up records of a plan. Stations do not import the client (`make lint`)."""
 
 
