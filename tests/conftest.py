@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pandas as pd
 import pytest
@@ -60,6 +61,13 @@ def paper_folder() -> Path:
     if not DATA.is_dir():
         pytest.skip("the papers' data are absent; set FEDBAYES_DATA to their folder")
     return DATA
+
+
+@pytest.fixture
+def fine_hazards() -> Iterator[None]:
+    """Tell hazards to all their digits, for tests of what is computed; how coarsely they are told is `tests/privacy/test_hazards_decoded.py`'s to show."""
+    with mock.patch("v6_verticox.cox.coarse.RECORDS", 1e-12):
+        yield
 
 
 @lru_cache(maxsize=1)

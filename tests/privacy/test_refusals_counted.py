@@ -182,6 +182,7 @@ def answers(found: Any) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.usefixtures("fine_hazards")
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=pytest.mark.audit if case == "admm" else ()) for case in AGAIN]
@@ -202,6 +203,7 @@ def test_every_exact_question_about_whole_records_is_answered_again(tmp_path, ca
         assert same(answers(first), answers(running.run(*OF_ROWS[case])))
 
 
+@pytest.mark.usefixtures("fine_hazards")
 def test_a_cox_model_is_judged_again(federation):
     with federation() as running:
         judged = {"model": running.run("verticox", "fit", FIT, "a"), "id_column": "id", "reveal": "aggregates"}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -23,10 +21,3 @@ def rehearse() -> Any:
         return surface, scale
 
     return play
-
-
-@pytest.fixture
-def fine_hazards() -> Iterator[None]:
-    """Tell hazards to all their digits, for tests of what is computed; how coarsely they are told is `tests/privacy/test_hazards_decoded.py`'s to show."""
-    with mock.patch("v6_verticox.cox.coarse.RECORDS", 1e-12):
-        yield
