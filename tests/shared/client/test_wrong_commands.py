@@ -100,3 +100,25 @@ def test_a_wrong_command_is_answered_in_one_line_with_the_remedy(place, tmp_path
 
 def test_there_are_about_430_kinds():
     assert len(WRONG) >= 425
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["run", "client_toy", "fit", "--partyy", "a=a.csv"], "--party"),
+        (["check", "client_toy", "fit", "--plicy", "minimum_rows=1"], "--policy"),
+        (["node", "check", "node.yaml", "--epsilon", "1"], "--epsilon"),
+        (["node", "check", "node.yaml", "other.yaml"], "unexpected extra argument"),
+        (["domain", "check", "d.yaml", "--label", "y"], "--label"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_what_is_misspelt_or_of_another_command_is_not_called_an_argument_of_the_function(place, words, part):
+    code, _, err = place(*words)
+    assert code == 2
+    assert part in err
+    assert "--arg" not in err.replace("Possible options: --arg", "")
+
+
+def test_an_argument_that_is_written_somewhat_like_an_option_is_one(place):
+    assert "given as --arg time=VALUE" in place("run", "client_toy", "fit", "--time", "t")[2]

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 ASKED_OF_STATIONS = ("run", "check", "plan")
+COMMAND_OF_TASKS = 2
+"""Words of such a command: `fedbayes check`; `fedbayes node check` has no arguments of a function."""
+MISSPELT = 0.85
+"""Likeness of an option to one that the command has, from which on that is meant: `--plicy`, not `--time` for `--timeout`."""
 FUNCTIONS = (
     "fit",
     "evaluate",
@@ -35,9 +41,15 @@ def hint_of(error: BaseException) -> str:
 
     Kinds are told by the names of their classes, as `exits.code_of` does.
     """
-    command = getattr(getattr(error, "ctx", None), "info_name", "")
+    context = getattr(error, "ctx", None)
+    path = str(getattr(context, "command_path", "")).split()
+    command = path[-1] if len(path) == COMMAND_OF_TASKS else ""
     if type(error).__name__ == "NoSuchOption" and command in ASKED_OF_STATIONS:
-        name = str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
+        option = str(getattr(error, "option_name", ""))
+        known = [name for one in context.command.params for name in one.opts]  # type: ignore[union-attr]
+        if get_close_matches(option, known, 1, MISSPELT):
+            return ""
+        name = option.lstrip("-").replace("-", "_")
         return f"; an argument of the function is given as --arg {name[:60]}=VALUE"
     message = str(getattr(error, "message", ""))
     if message.startswith("Got unexpected extra argument") and command in ("run", "check"):
