@@ -149,7 +149,7 @@ class Layout:
 
     def hazard_bits(self, rows: Sequence[int]) -> Integers:
         """Return how many bits of a hazard are not told at each of some rows, (rows,) of int."""
-        steps = step_bits(self.strata, rows, (self.complete or 1.0) / self.copies)
+        steps = step_bits(self.strata, rows, self.complete or 1.0, self.copies)
         return np.maximum(steps + RECIPROCAL_BITS, 0)
 
     def public_ties(self) -> PublicTies:

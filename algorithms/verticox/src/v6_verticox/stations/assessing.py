@@ -98,7 +98,7 @@ def _baseline(outcome: Survival, predictor: Floats, limit: int) -> dict[str, Any
     return {
         "strata": [described.strata_names[code] for code in described.edge_strata],
         "time": described.edges,
-        "cumulative_hazard": coarse(hazard[rows], described.strata, rows, len(predictor) / len(outcome.time)).tolist(),
+        "cumulative_hazard": coarse(hazard[rows], described.strata, rows, len(outcome.time) // len(predictor)).tolist(),
     }
 
 
