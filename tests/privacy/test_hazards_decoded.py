@@ -28,12 +28,12 @@ KNOWN = 1e-8  # of a hazard, relative: what the arithmetic on shares leaves
 Vector = np.ndarray[Any, Any]
 
 
-def table(seed: int) -> pd.DataFrame:
-    """Return records, in the order of their times, of whom three in ten are marked, which hastens the event."""
+def table(seed: int, effect: float = 0.8, part: float = 0.3) -> pd.DataFrame:
+    """Return records, in the order of their times, of whom a part is marked, which hastens the event."""
     draw = np.random.default_rng(seed)
-    marked = (draw.random(ROWS) < 0.3).astype(int)
+    marked = (draw.random(ROWS) < part).astype(int)
     frame = pd.DataFrame({"marked": marked, "other": draw.normal(size=ROWS).round(2)})
-    frame["time"] = draw.exponential(100 / np.exp(0.8 * marked)).argsort().argsort() + 1.0
+    frame["time"] = draw.exponential(100 / np.exp(effect * marked)).argsort().argsort() + 1.0
     frame["event"] = (draw.random(ROWS) < 0.8).astype(int)
     return frame.sort_values("time", ignore_index=True).assign(id=[f"p{row}" for row in range(ROWS)])
 
@@ -101,6 +101,19 @@ def test_the_outcome_holder_decodes_no_other_column(tmp_path: Any) -> None:
         sure.append(np.mean(likely[marked == 1] > 0.95))
     assert np.mean(right) < np.mean(base) + 0.05
     assert np.mean(sure) < 0.1
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize(("effect", "part", "least", "most"), [(0.8, 0.3, 0.0, 0.1), (3.0, 0.8, 0.7, 1.0)])
+def test_steps_are_made_for_average_risks(tmp_path: Any, effect: float, part: float, least: float, most: float) -> None:
+    """What still succeeds: with a hazard ratio of twenty those who are left have small risks, and each who leaves is worth more than a step."""
+    sure = []
+    for seed in range(3):
+        (tmp_path / str(seed)).mkdir()
+        with remembering(by_columns(table(seed, effect, part), PARTS), tmp_path / str(seed)) as running:
+            likely, _ = guesses(running, table(seed, effect, part), exact=False)
+        sure.append(np.mean(np.abs(likely - 0.5) > 0.45))
+    assert least <= np.mean(sure) <= most
 
 
 def test_control_the_digits_tell_most_records(tmp_path: Any) -> None:

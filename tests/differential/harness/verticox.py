@@ -213,7 +213,9 @@ def _half_step(time: Any, event: Any, entry: Any, moment: float) -> float:
     """Return half of the largest step in which a hazard may be told: of 16 to 32 times 1 / n^2, at most two of 1 / n, with n records at risk."""
     last = time[(event == 1) & (time <= moment)].max()
     left = float(np.sum(time >= last))
-    if np.any(np.isfinite(entry)):  # a record with a time of entry has two rows, each of which counts half; before few have entered few are at risk
+    if np.any(
+        np.isfinite(entry)
+    ):  # a record with a time of entry has two rows, each of which counts half; before few have entered few are at risk
         left = min((left + float(np.sum(entry >= last))) / 2.0, float(np.sum(time < last) + np.sum(entry < last)))
         left = max(left, 1.0)
     return float(min(16.0 / left**2, 1.0 / left))
