@@ -3,8 +3,13 @@
 import json
 
 import pytest
-from wrong_commands import WRONG
+import wrong_arguments
+import wrong_commands
 
+from fedbayes.client import hints
+from fedbayes.client.running import catalogue
+
+WRONG = [*wrong_commands.WRONG, *wrong_arguments.WRONG]
 OF_WHOLE_RECORDS = {
     "model": {"split": "horizontal", "time": "t", "event": "e", "coefficients": [{"feature": "x", "coefficient": 0.1}]}
 }
@@ -122,3 +127,9 @@ def test_what_is_misspelt_or_of_another_command_is_not_called_an_argument_of_the
 
 def test_an_argument_that_is_written_somewhat_like_an_option_is_one(place):
     assert "given as --arg time=VALUE" in place("run", "client_toy", "fit", "--time", "t")[2]
+
+
+def test_every_function_of_a_method_is_answered_where_it_is_given_as_a_command():
+    ours = [algorithm for algorithm in catalogue.installed() if "toy" not in algorithm.name]
+    functions = {function.name for algorithm in ours for function in algorithm.functions}
+    assert functions - set(hints.FUNCTIONS) <= {"predict", "preflight"}, "hints.FUNCTIONS lacks one"

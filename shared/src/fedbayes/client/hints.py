@@ -11,6 +11,9 @@ MISSPELT = 0.85
 """Likeness of an option to one that the command has, from which on that is meant: `--plicy`, not `--time` for `--timeout`."""
 FUNCTIONS = (
     "fit",
+    "update",
+    "join",
+    "leave",
     "evaluate",
     "describe",
     "classify",
@@ -18,8 +21,11 @@ FUNCTIONS = (
     "count",
     "contingency",
     "information_gain",
+    "scalar_product",
     "sample",
+    "disclosure_settings",
 )
+"""Remote functions of the methods that are no commands; a test holds them against what is installed."""
 ELSEWHERE = {
     **{name: f"`fedbayes run ALGORITHM {name}`, and `fedbayes algorithms` lists what there is" for name in FUNCTIONS},
     "report": "`fedbayes show RESULT --report FILE.html`",

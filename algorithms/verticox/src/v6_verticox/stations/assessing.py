@@ -38,7 +38,8 @@ from .truncation import checked_entries, doubled, truncated
 def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     """Compare predictions with outcomes, or read the baseline hazard. The outcome holder only.
 
-    **Reveals** to central: aggregates over all records, or all complete ones, groups of at least `minimum_count` of them.
+    **Reveals** to central: aggregates over all records, or all complete ones, groups of at least `minimum_count` of them; or the baseline hazard at a few
+    times, in steps (`cox.coarse`).
     **Assumes** what `partial_score` does.
     """
     station.require_private(False)

@@ -277,7 +277,7 @@ def partial_stage(station: Station, request: StageRequest) -> StageReply:
 
     **Reveals** to the other share holders openings under fresh uniform masks; to central this station's shares of gradient,
     information matrix, scalar residuals, slopes along the line from zero and (at the end) the baseline hazard at a few times and the score of interactions with
-    time: uniform but for their sum.
+    time: uniform but for their sum. Those of the hazard are cut to the steps in which it is told (`cox.coarse`); their sum is off by a step or two at random.
     **Assumes** what the module says.
     """
     return compute(station, request)

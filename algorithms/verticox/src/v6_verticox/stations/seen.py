@@ -15,7 +15,7 @@ matrix of them on shares, in three rounds, by the last stages of the private sol
 
 **Reveals** to the outcome holder: the sum of all linear predictors, record by record, at every step; one station's, where only one other station
 has features. To central: the combination (a number a step); X' U, which is gradient and curvature along the steps taken; the information matrix
-where it asks. To the dealer: nothing.
+where it asks; the baseline hazard at a few times, in steps (`cox.coarse`). To the dealer: nothing.
 **Assumes** that central and the outcome holder do not pool what they see: coefficients and predictors of as many steps as
 columns together give the columns.
 """
@@ -117,8 +117,8 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     """Turn the total linear predictor into masked residuals. The outcome holder only.
 
     **Reveals** to central residuals under a mask that the dealer knows, shares of the others' products with them, products of the own columns, log likelihood,
-    baseline hazard at the times told, and the combination of the steps; to the share holders risks and reciprocals under masks. **Assumes** what the module
-    says.
+    baseline hazard at the times told, in steps, and the combination of the steps; to the share holders risks and reciprocals under masks.
+    **Assumes** what the module says.
     """
     plan, step = request.plan, request.step
     holder = ShareHolder(station, plan)

@@ -44,8 +44,7 @@ def execute(
     out = unless_stdout(out)
     if out is not None:
         check_output("--out", out, (".csv",) if out.suffix else (), replace=force)
-    if data.suffix.lower() == ".json":
-        raise UsageProblem(f"{data} is no table: name the result first, then the table with new records")
+    _check_order(data)
     content = read_result(result)
     model = content.get("model")
     moments = _times(times)
@@ -74,6 +73,12 @@ def execute(
         return
     write_text(out, text)
     print(f"predictions: {out} ({summary})", file=sys.stderr)
+
+
+def _check_order(data: Path) -> None:
+    """Refuse a result where the table is expected: the two files are swapped."""
+    if data.suffix.lower() == ".json":
+        raise UsageProblem(f"{data} is no table: name the result first, then the table with new records")
 
 
 def _no_column(name: str, columns: list[str]) -> UsageProblem:

@@ -20,6 +20,9 @@ from ..tables.reading import Source
 from . import announced, choosing, dictionaries
 from .member import Member
 
+ABSENT = "is not in this station's table"
+"""What a station says of a column that it does not have; central looks for it where all stations refuse (`jobs.job`)."""
+
 
 class TableReader(Member):
     """A member of the job with the table that its node holds for the task, if there is one.
@@ -202,10 +205,11 @@ class TableReader(Member):
     def _check_table(self, columns: list[str], present: list[str], rows: int | None) -> None:
         for column in columns:
             if present.count(column) != 1:
-                fault = "is not in" if column not in present else "is twice in"
-                alike = fault == "is not in" and differs_unseen(column, filter(self.policy.allows, present))
+                absent = column not in present
+                fault = ABSENT if absent else "is twice in this station's table"
+                alike = absent and differs_unseen(column, filter(self.policy.allows, present))
                 hint = " (one there differs only by blanks, capitals or accents)" if alike else ""
-                raise DataProblem(f"column '{column}' {fault} this station's table; check the name in the task{hint}")
+                raise DataProblem(f"column '{column}' {fault}; check the name in the task{hint}")
         if rows is not None and rows < self.policy.minimum_rows:
             raise ThresholdError("fewer rows than the node demands (minimum_rows); leave this station out")
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from ..errors import MessageError, StationError, ThresholdError, describe, rebuild, too_few
 from ..guards import announced, arrival, dictionaries
+from ..guards.table_reader import ABSENT
 from ..messages.codec import Message, decode, encode
 from ..node import limits
 from ..node.memory import Memory
@@ -28,8 +29,6 @@ from .transport import Transport
 from .waiting import TIMEOUT_SECONDS
 
 M = TypeVar("M", bound=Message)
-ABSENT = "is not in this station's table"
-"""In what stations say of a column (`table_reader`)."""
 
 
 def _listed(client: Any) -> dict[int, str]:

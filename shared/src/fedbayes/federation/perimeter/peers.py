@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -125,12 +125,8 @@ class KnownPeers:
             Naming the organization whose key has changed, is missing, or was known under another name; nothing is remembered then.
         """
         with self._locked() as peers:
-            for peer in (
-                list(peers.values()) if pinned else ()
-            ):  # whatever else was known of these names or keys is forgotten
-                concerned = peer.name in marks or peer.fingerprint in marks.values()
-                if concerned and marks.get(peer.name) != peer.fingerprint:
-                    del peers[peer.name]
+            if pinned:
+                _forget_others(peers, marks)
             owners = {peer.fingerprint: peer.name for peer in peers.values()}
             for name, mark in marks.items():
                 if name in peers and peers[name].fingerprint != mark:
@@ -259,3 +255,11 @@ def _for_the_owner(path: str, flags: int) -> int:
 
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def _forget_others(peers: dict[str, Peer], marks: Mapping[str, str]) -> None:
+    """Forget what else is known of these names, or of these keys under other names."""
+    for peer in list(peers.values()):
+        concerned = peer.name in marks or peer.fingerprint in marks.values()
+        if concerned and marks.get(peer.name) != peer.fingerprint:
+            del peers[peer.name]
