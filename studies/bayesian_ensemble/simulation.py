@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.frames import with_columns
-from fedbayes.bayes.variable import Variable
+from fedbayes.bayes.network.variable import Variable
+from fedbayes.bayes.values.frames import with_columns
 from fedbayes.federation.vertical.coding import resolve
 from v6_bayesian_ensemble.ensemble import Ensemble, Member
 from v6_bayesian_ensemble.local import right_and_seen

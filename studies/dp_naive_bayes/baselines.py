@@ -14,9 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from fedbayes.bayes.counting import class_counts, feature_table, table_feature
-from fedbayes.bayes.features import Feature, Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import class_counts, feature_table, table_feature
+from fedbayes.bayes.naive_bayes.features import Feature, Gaussian
 from fedbayes.federation.horizontal import CountNoise
 from fedbayes.typing import Array
 from v6_dp_naive_bayes.model import TINY, Plan, finalise, summarise

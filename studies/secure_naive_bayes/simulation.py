@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fedbayes.bayes.naive_bayes import SMALLEST_COUNT
-from fedbayes.bayes.smoothing import NOISE_SHARE, believed_missing
+from fedbayes.bayes.counts.smoothing import NOISE_SHARE, believed_missing
+from fedbayes.bayes.naive_bayes.model import SMALLEST_COUNT
 from fedbayes.dp import shares
 from fedbayes.typing import Array, Floats, Integers
 from v6_secure_naive_bayes import model
@@ -117,7 +117,7 @@ def smoothed(tables: list[Array], deviation: float) -> Logs:
 
 
 def _probabilities(table: Array, totals: Floats, deviation: float) -> Floats:
-    """Return `fedbayes.bayes.smoothing.table_probabilities` of every group."""
+    """Return `fedbayes.bayes.counts.smoothing.table_probabilities` of every group."""
     counts, missing = table[:, :, :-1].astype(np.float64), table[:, :, -1].astype(np.float64)
     cells = np.maximum(counts, 0.0)
     if deviation:

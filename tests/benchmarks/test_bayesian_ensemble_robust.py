@@ -9,8 +9,8 @@ import pytest
 from exact_kit import weighted_auc
 
 from bayesian_ensemble import simulation
-from fedbayes.bayes import metrics
-from fedbayes.bayes.probability_tables import normalise
+from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.network.probability_tables import normalise
 from fedbayes.randomness import ResearchSampler
 from v6_bayesian_ensemble.ensemble import Member
 from v6_bayesian_ensemble.model import Learning, column_codes

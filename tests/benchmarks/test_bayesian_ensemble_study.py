@@ -18,9 +18,9 @@ import pytest
 from exact_kit import weighted_auc
 
 from bayesian_ensemble import simulation
-from fedbayes.bayes import metrics
-from fedbayes.bayes.inference import posteriors
+from fedbayes.bayes.evaluation import metrics
 from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.network.inference import posteriors
 from fedbayes.randomness import ResearchSampler
 from v6_bayesian_ensemble.members import oracle_of
 from v6_bayesian_ensemble.model import Learning, codes_of, column_codes

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from test_dp_naive_bayes import BOUNDS, adult_domain
 
-from fedbayes.bayes import metrics
+from fedbayes.bayes.evaluation import metrics
 from fedbayes.dp.gaussian import epsilon_of, mu_of
 from fedbayes.federation.horizontal import Columns, check_bins
 from v6_discriminative_naive_bayes.arguments import Fit

@@ -12,8 +12,8 @@ import pytest
 from party_kit import by_rows
 from sklearn.naive_bayes import CategoricalNB
 
+from fedbayes.bayes.evaluation.tallies import Tallies, joint_table, scores_of, tallies_of_joint, tally
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.tallies import Tallies, joint_table, scores_of, tallies_of_joint, tally
 from fedbayes.dp import shares
 from fedbayes.dp.laws import Change
 from fedbayes.federation.embedded import EmbeddedFederation

@@ -18,7 +18,7 @@ from test_discriminative_private import NoisySums
 from test_dp_naive_bayes import BOUNDS, adult_domain, vector
 from test_smooth_naive_bayes import release
 
-from fedbayes.bayes import metrics
+from fedbayes.bayes.evaluation import metrics
 from fedbayes.federation.horizontal import Columns, CountNoise, check_bins
 from v6_discriminative_naive_bayes.arguments import Fit
 from v6_discriminative_naive_bayes.likelihood import log_posterior

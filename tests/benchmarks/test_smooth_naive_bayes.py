@@ -12,9 +12,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from fedbayes.bayes.counting import class_counts, feature_table, gaussian_moments, table_feature
-from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import class_counts, feature_table, gaussian_moments, table_feature
+from fedbayes.bayes.naive_bayes.features import Gaussian
 from fedbayes.bayes.schema import Schema
 from fedbayes.dp import mechanisms
 from v6_smooth_naive_bayes.messages import Settings

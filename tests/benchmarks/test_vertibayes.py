@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from party_kit import by_columns
 
-from fedbayes.bayes import scores
-from fedbayes.bayes.structure import SearchSpace, k2
-from fedbayes.bayes.tables import PooledTables, TableCache
+from fedbayes.bayes.counts.tables import PooledTables, TableCache
+from fedbayes.bayes.search import scores
+from fedbayes.bayes.search.structure import SearchSpace, k2
 from fedbayes.federation.embedded import EmbeddedFederation
 
 pytestmark = pytest.mark.benchmark

@@ -27,9 +27,9 @@ import pandas as pd
 import pytest
 from test_vertibayes_networks import FOLDER, Published
 
-from fedbayes.bayes import squares
-from fedbayes.bayes.junction import build_tree
-from fedbayes.bayes.markov import IMPOSSIBLE, MarkovNetwork
+from fedbayes.bayes.markov import MarkovNetwork, squares
+from fedbayes.bayes.markov.model import IMPOSSIBLE
+from fedbayes.bayes.network.junction import build_tree
 from fedbayes.federation.vertical.accounting import REPLACE_ONE, noise_parties
 from fedbayes.federation.vertical.accounting import change_of as moved
 from v6_vertibayes.arguments import Fit

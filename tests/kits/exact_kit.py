@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.metrics import mean_auc, sides
+from fedbayes.bayes.evaluation.metrics import mean_auc, sides
 from fedbayes.bayes.network import BayesianNetwork
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.bayes import profile
-from fedbayes.bayes.encoding import bin_codes
-from fedbayes.bayes.missing import Reading
+from fedbayes.bayes.counts import profile
 from fedbayes.bayes.schema import Schema
+from fedbayes.bayes.values.encoding import bin_codes
+from fedbayes.bayes.values.missing import Reading
 from fedbayes.federation.tables import files, parquet, small_csv
 from fedbayes.federation.tables.databases import Database
 from fedbayes.federation.tables.dialect import Dialect

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from one_process import OneProcess
 
-from fedbayes.bayes.encoding import identifier_text
+from fedbayes.bayes.values.encoding import identifier_text
 from fedbayes.federation.errors import ArgumentError, PolicyError
 from fedbayes.federation.guards.table_reader import TableReader
 from fedbayes.federation.vertical.workspace import Workspace

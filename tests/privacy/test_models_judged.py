@@ -17,7 +17,7 @@ from test_deviating_central import NETWORK, asking, fitted, inside, twice
 from test_held_to import announcing
 from views_cases import COX_ROWS, JOINED, LABELLED, LIMITS, horizontal, survivors, vertical
 
-from fedbayes.bayes.discretise import Bins
+from fedbayes.bayes.network.discretise import Bins
 from fedbayes.federation.errors import MessageError, ThresholdError
 from fedbayes.federation.perimeter.manifest import model_digest, outline_of
 from v6_verticox.messages.folds import FoldCurves

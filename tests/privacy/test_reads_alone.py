@@ -22,8 +22,8 @@ from neighbours_kit import made_private
 from test_refusals import COLUMNS, PERSON, Question, fits, plain
 from test_refusals import QUESTIONS as REFUSED
 
-from fedbayes.bayes.encoding import canonical_text
-from fedbayes.bayes.missing import Reading
+from fedbayes.bayes.values.encoding import canonical_text
+from fedbayes.bayes.values.missing import Reading
 from fedbayes.federation.errors import DataProblem, PolicyError
 from fedbayes.federation.guards import announced
 from fedbayes.federation.guards.table_reader import TableReader

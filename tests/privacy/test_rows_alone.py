@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.bayes import metrics
-from fedbayes.bayes.by_rows import product
+from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.evaluation.tallies import joint_table
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.tallies import joint_table
 from fedbayes.federation.horizontal.tallying import JOINT_SCORE_BINS
 from v6_discriminative_naive_bayes import likelihood
 from v6_discriminative_naive_bayes.likelihood import Evidence, log_posterior, loss_and_gradient
 from v6_discriminative_naive_bayes.model import Layout, Tables
+from v6_verticox.cox.row_products import product
 from v6_verticox.horizontal.judging.messages import Judged
 
 ROWS, CATEGORIES, ATTRIBUTES = 200, 50, 6

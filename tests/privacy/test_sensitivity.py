@@ -99,7 +99,7 @@ def test_bounds_without_numbers_between_them_are_refused(bounds):
 
 
 def test_scaled_values_stay_within_one_unit_even_where_the_middle_is_rounded():
-    from fedbayes.bayes.counting import unit_values
+    from fedbayes.bayes.naive_bayes.counting import unit_values
 
     high = math.nextafter(50.0, 100.0)
     assert np.abs(unit_values(np.array([50.0, high]), (50.0, high))).max() <= 1.0

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.bayes.missing import Reading, Rule
+from fedbayes.bayes.values.missing import Reading, Rule
 from fedbayes.federation.tables import files
 
 ROWS = 40

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from audit_kit import again, proportions
 
-from fedbayes.bayes.balance import balanced
+from fedbayes.bayes.markov.balance import balanced
 from fedbayes.federation.guards.installments import Installment
 from fedbayes.federation.questions.contrasts import Contrasts
 from v6_vertibayes.messages import change_of

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.bayes.tables import PooledTables
+from fedbayes.bayes.counts.tables import PooledTables
 from fedbayes.federation.vertical.coding import resolve
 from v6_vertibayes.arguments import Fit
 from v6_vertibayes.guards import observed

@@ -91,12 +91,14 @@ def test_the_arrows_of_the_map_are_the_imports() -> None:
     assert found == known
 
 
-@pytest.mark.parametrize("package", ["federation", "client"])
-def test_the_floors_of_a_package_are_those_that_lint_holds(package: str) -> None:
+@pytest.mark.parametrize(
+    ("package", "called"), [("bayes", "models"), ("federation", "federation"), ("client", "client")]
+)
+def test_the_floors_of_a_package_are_those_that_lint_holds(package: str, called: str) -> None:
     contracts = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("[[tool.importlinter.contracts]]")
     contract = next(text for text in contracts if f'containers = ["fedbayes.{package}"]' in text)
     layers = re.findall(r'"(.+)"', contract.partition("layers = [")[2].partition("\n]")[0])
-    floors = [re.findall(r"`(\w+)`", floor) for floor, _ in rows(f"Inside the {package}")]
+    floors = [re.findall(r"`(\w+)`", floor) for floor, _ in rows(f"Inside the {called}")]
     assert floors == [layer.split(" | ") for layer in layers]
 
 

@@ -13,8 +13,8 @@ from test_bayesian_ensemble_study import three_areas
 from test_vertibayes import fit
 from test_vertibayes_tables import ARGUMENTS, FOLDS, Published
 
+from fedbayes.bayes.counts.tables import PooledTables
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.bayes.tables import PooledTables
 from v6_vertibayes import validation
 from v6_vertibayes.arguments import Fit
 from v6_vertibayes.guards import observed

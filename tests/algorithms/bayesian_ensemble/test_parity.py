@@ -6,9 +6,9 @@ from exact_kit import weighted_auc
 from limits_kit import predicting
 from one_process import OneProcess
 
-from fedbayes.bayes import metrics
-from fedbayes.bayes.tables import PooledTables
-from fedbayes.bayes.variable import Variable
+from fedbayes.bayes.counts.tables import PooledTables
+from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.network.variable import Variable
 from fedbayes.federation.vertical.coding import resolve
 from v6_bayesian_ensemble import tallies
 from v6_bayesian_ensemble.ensemble import Ensemble, Member

@@ -6,7 +6,7 @@ from exact_kit import weighted_auc
 from one_process import OneProcess
 
 from bayesian_ensemble import simulation
-from fedbayes.bayes import metrics
+from fedbayes.bayes.evaluation import metrics
 from v6_bayesian_ensemble.ensemble import Ensemble
 from v6_bayesian_ensemble.model import Learning, column_codes
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
-from fedbayes.bayes.encoding import SchemaError
+from fedbayes.bayes.values.encoding import SchemaError
 from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes.classifier import WeightedNaiveBayes, load_model
 from v6_discriminative_naive_bayes.learning import learn_locally

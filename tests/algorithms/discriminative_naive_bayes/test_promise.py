@@ -8,7 +8,7 @@ import pytest
 from one_process import OneProcess
 from weighted_tables import DOMAIN, table
 
-from fedbayes.bayes.encoding import SchemaError
+from fedbayes.bayes.values.encoding import SchemaError
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.horizontal import Columns, CountNoise, check_noise
 from v6_discriminative_naive_bayes import partial

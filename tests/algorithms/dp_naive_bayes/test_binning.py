@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from one_process import OneProcess
 
-from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import DEFAULT_BINS
 from fedbayes.client.plans.planning import plan
 from fedbayes.client.plans.setting import Setting
 from fedbayes.client.running.local import Job

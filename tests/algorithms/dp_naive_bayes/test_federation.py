@@ -10,8 +10,8 @@ from one_process import OneProcess
 from party_kit import with_folders
 from sklearn.metrics import log_loss, roc_auc_score
 
-from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import fit_model
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation

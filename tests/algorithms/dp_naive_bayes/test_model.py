@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dp_naive_bayes import baselines
-from fedbayes.bayes.counting import fit_model
-from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import fit_model
+from fedbayes.bayes.naive_bayes.features import Gaussian
 from fedbayes.federation.horizontal import Columns, CountNoise, check_bins
 from v6_dp_naive_bayes import gossip, robust
 from v6_dp_naive_bayes.model import EXACT_UNITS, UNITS, Plan, add, finalise, plan_of, settled, summarise

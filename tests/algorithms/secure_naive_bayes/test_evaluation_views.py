@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from mock_kit import NO_DATA, mock_client
 
-from fedbayes.bayes import metrics
-from fedbayes.bayes.counting import fit_model
-from fedbayes.bayes.features import Gaussian
+from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.evaluation.tallies import scores_of, tally
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import fit_model
+from fedbayes.bayes.naive_bayes.features import Gaussian
 from fedbayes.bayes.schema import Schema
-from fedbayes.bayes.tallies import scores_of, tally
 from fedbayes.federation.errors import ArgumentError, DataProblem, PlacementError, PolicyError
 from fedbayes.federation.perimeter.channel import Channel
 from fedbayes.federation.station import Station

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import fit_model
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation.errors import ArgumentError, BudgetError
 from fedbayes.mpc.moduli import CSAIL_2019

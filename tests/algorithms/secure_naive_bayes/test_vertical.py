@@ -6,8 +6,8 @@ import pytest
 from one_process import OneProcess
 from party_kit import with_folders
 
-from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import fit_model
 from fedbayes.bayes.schema import Schema
 from fedbayes.client.result import Result
 from fedbayes.federation.errors import ArgumentError, ThresholdError

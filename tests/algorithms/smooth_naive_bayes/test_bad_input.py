@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from one_process import OneProcess
 
-from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.features import Gaussian
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation import errors
 from v6_smooth_naive_bayes import options, partial

@@ -7,8 +7,8 @@ from mock_kit import run_mocked
 from one_process import OneProcess
 from sklearn.naive_bayes import GaussianNB
 
-from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import fit_model
 from fedbayes.bayes.schema import Schema
 from v6_smooth_naive_bayes.messages import Settings
 from v6_smooth_naive_bayes.model import combine, perturb, summarise

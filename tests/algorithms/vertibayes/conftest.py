@@ -9,7 +9,7 @@ import pytest
 from limits_kit import predicting
 from one_process import OneProcess
 
-from fedbayes.bayes.tables import PooledTables
+from fedbayes.bayes.counts.tables import PooledTables
 from fedbayes.federation.vertical.coding import resolve
 
 PEOPLE = 400

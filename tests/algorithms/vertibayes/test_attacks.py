@@ -9,7 +9,7 @@ import pytest
 from one_process import OneProcess
 from party_kit import by_columns, by_rows
 
-from fedbayes.bayes.small_counts import grouped, shown
+from fedbayes.bayes.evaluation.small_counts import grouped, shown
 from fedbayes.federation.errors import AlgorithmError, ArgumentError, ThresholdError
 
 LIMITS = {"*": {"minimum_count": 10, "allow_predictions": "false"}}

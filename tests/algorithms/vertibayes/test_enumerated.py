@@ -8,7 +8,7 @@ import pytest
 from one_process import OneProcess
 from party_kit import by_columns
 
-from fedbayes.bayes.em import EmSettings, expectation_maximisation
+from fedbayes.bayes.network.em import EmSettings, expectation_maximisation
 
 RECORDS = 40
 LIMITS = {"*": {"minimum_rows": 1, "minimum_count": 0, "minimum_organizations": 2}}

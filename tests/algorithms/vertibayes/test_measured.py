@@ -8,7 +8,7 @@ import pytest
 from one_process import OneProcess
 from party_kit import with_folders
 
-from fedbayes.bayes.bif import from_bif, to_bif
+from fedbayes.bayes.exchange.bif import from_bif, to_bif
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.dp.laws import Change
 from fedbayes.dp.ledger import Ledger

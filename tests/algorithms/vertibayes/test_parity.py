@@ -9,7 +9,7 @@ from one_process import OneProcess
 from party_kit import by_rows
 
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.bayes.variable import MISSING_STATE
+from fedbayes.bayes.network.variable import MISSING_STATE
 from v6_vertibayes.arguments import Fit
 from v6_vertibayes.model import Variable, learn
 

@@ -6,10 +6,10 @@ from exact_kit import row_log_likelihood
 from limits_kit import predicting
 from one_process import OneProcess
 
-from fedbayes.bayes.discretise import Bins
-from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.bayes.record_scores import log_posteriors
+from fedbayes.bayes.network.discretise import Bins
+from fedbayes.bayes.network.inference import posteriors
+from fedbayes.bayes.network.record_scores import log_posteriors
 from fedbayes.federation.errors import ArgumentError, PolicyError
 from v6_vertibayes.evaluation import chosen_method
 from v6_vertibayes.prediction import Model, classifier_of

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.bayes.dictionary import Dictionary
-from fedbayes.bayes.term_reader import read_terms
+from fedbayes.bayes.dictionaries.dictionary import Dictionary
+from fedbayes.bayes.formulae.term_reader import read_terms
 from fedbayes.federation.errors import DataProblem
 from v6_verticox.stations.formula import design_of_terms
 from v6_verticox.stations.near_duplicates import check_rewritten

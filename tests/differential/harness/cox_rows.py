@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.values.encoding import canonical_text
 
 from . import cox, wild
 from .cases import Case, Difference, Outcome, judge, same

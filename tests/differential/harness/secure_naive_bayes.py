@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.values.encoding import canonical_text
 
 from .cases import PERSON, Case, Outcome, close, judge, same
 from .dp_naive_bayes import check_evaluate, evaluate_step

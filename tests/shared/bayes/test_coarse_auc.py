@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fedbayes.bayes.metrics import auc, mean_auc
-from fedbayes.bayes.tallies import COARSE_AUC, auc_error, coarse_auc, tally
+from fedbayes.bayes.evaluation.metrics import auc, mean_auc
+from fedbayes.bayes.evaluation.tallies import COARSE_AUC, auc_error, coarse_auc, tally
 
 
 def scored(rows: int, rare: float, width: float, seed: int):

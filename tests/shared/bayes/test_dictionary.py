@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbayes.bayes.dictionary import Dictionary
-from fedbayes.bayes.encoding import SchemaError
-from fedbayes.bayes.formula import DEEPEST, read_formula
-from fedbayes.bayes.recoding import applied, named_values
+from fedbayes.bayes.dictionaries.dictionary import Dictionary
+from fedbayes.bayes.dictionaries.recoding import applied, named_values
+from fedbayes.bayes.formulae.formula import DEEPEST, read_formula
+from fedbayes.bayes.values.encoding import SchemaError
 
 STUDY = {
     "title": "a study",

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbayes.bayes import discretise
-from fedbayes.bayes.discretise import Bins
+from fedbayes.bayes.network import discretise
+from fedbayes.bayes.network.discretise import Bins
 
 
 @pytest.mark.parametrize("name", ["diabetes", "iris"])

@@ -6,16 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbayes.bayes.bif import from_bif
-from fedbayes.bayes.em import (
-    EmSettings,
-    check_monotone,
-    distinct,
-    expectation_maximisation,
-    saturated,
-)
-from fedbayes.bayes.inference import JunctionTree
+from fedbayes.bayes.exchange.bif import from_bif
 from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.network.em import EmSettings, check_monotone, distinct, expectation_maximisation, saturated
+from fedbayes.bayes.network.inference import JunctionTree
 
 STATES = {"a": ("x", "y"), "b": ("x", "y", "z"), "c": ("x", "y"), "d": ("x", "y")}
 PARENTS = {"a": (), "b": ("a",), "c": ("a", "b"), "d": ("c",)}

@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fedbayes.bayes.bif import from_bif, identifiers, to_bif
-from fedbayes.bayes.conversion import to_pgmpy
+from fedbayes.bayes.exchange.bif import from_bif, identifiers, to_bif
+from fedbayes.bayes.exchange.pgmpy import to_pgmpy
+from fedbayes.bayes.exchange.xdsl import PROPERTY, to_xdsl
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.bayes.xdsl import PROPERTY, to_xdsl
 
 
 @pytest.fixture

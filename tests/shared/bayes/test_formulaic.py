@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.bayes.encoding import SchemaError
-from fedbayes.bayes.model_matrix import columns_at
-from fedbayes.bayes.term_reader import read_terms
+from fedbayes.bayes.formulae.model_matrix import columns_at
+from fedbayes.bayes.formulae.term_reader import read_terms
+from fedbayes.bayes.values.encoding import SchemaError
 
 formulaic = pytest.importorskip("formulaic")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fedbayes.bayes.frames import with_columns
+from fedbayes.bayes.values.frames import with_columns
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical.states import ColumnStates
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from fedbayes.bayes.hiding import hidden_configurations
 from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.network.hiding import hidden_configurations
 
 MINIMUM = 5
 

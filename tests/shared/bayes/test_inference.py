@@ -9,10 +9,9 @@ from exact_kit import row_log_likelihood
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbayes.bayes import junction
-from fedbayes.bayes.bif import from_bif
-from fedbayes.bayes.inference import JunctionTree, posteriors, query
-from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.exchange.bif import from_bif
+from fedbayes.bayes.network import BayesianNetwork, junction
+from fedbayes.bayes.network.inference import JunctionTree, posteriors, query
 
 
 @st.composite
@@ -124,7 +123,7 @@ def test_dense_networks_are_refused_before_anything_is_allocated() -> None:
     assert JunctionTree(BayesianNetwork(states, parents, tables)).log_likelihood(np.full((1, 14), -1)) == pytest.approx(
         0
     )
-    from fedbayes.bayes.junction import build_tree
+    from fedbayes.bayes.network.junction import build_tree
 
     with pytest.raises(ValueError, match="densely connected"):
         build_tree([tuple(range(14))] * 14, [6] * 14)

@@ -5,9 +5,9 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from fedbayes.bayes.balance import simplex
-from fedbayes.bayes.junction_search import Limits, search, surplus
-from fedbayes.bayes.squares import Margin, along
+from fedbayes.bayes.markov.balance import simplex
+from fedbayes.bayes.markov.junction_search import Limits, search, surplus
+from fedbayes.bayes.markov.squares import Margin, along
 
 PEOPLE = 20_000
 TREE = [(0, 1), (1, 2), (1, 3), (3, 4), (0, 5)]

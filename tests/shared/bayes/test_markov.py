@@ -5,9 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fedbayes.bayes.balance import simplex
-from fedbayes.bayes.markov import MarkovNetwork, starts_of
-from fedbayes.bayes.squares import Margin, along
+from fedbayes.bayes.markov import MarkovNetwork
+from fedbayes.bayes.markov.balance import simplex
+from fedbayes.bayes.markov.model import starts_of
+from fedbayes.bayes.markov.squares import Margin, along
 
 CARDINALITIES = [2, 3, 2, 4, 2]
 EDGES = [(0, 1), (1, 2), (0, 2), (2, 3)]  # 4 stands alone

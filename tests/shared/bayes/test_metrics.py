@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss, roc_auc_score
 
-from fedbayes.bayes import metrics
-from fedbayes.bayes.tallies import Tallies, joint_table, scores_of, tallies_of_joint, tally
+from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.evaluation.tallies import Tallies, joint_table, scores_of, tallies_of_joint, tally
 
 
 def predictions(rows, classes, seed=0):

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
-from fedbayes.bayes.counting import class_counts, count_table, fit_model, gaussian_moments
-from fedbayes.bayes.features import CategoricalTables, Gaussian, Histogram
+from fedbayes.bayes.counts.smoothing import project_on_simplex, table_probabilities
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import class_counts, count_table, fit_model, gaussian_moments
+from fedbayes.bayes.naive_bayes.features import CategoricalTables, Gaussian, Histogram
 from fedbayes.bayes.schema import Schema, SchemaError
 from fedbayes.bayes.sklearn import NaiveBayesClassifier
-from fedbayes.bayes.smoothing import project_on_simplex, table_probabilities
 
 DOMAIN = {
     "colour": {"categories": ["red", "green", "blue"]},

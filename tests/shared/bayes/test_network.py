@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from exact_kit import row_log_likelihood
 
-from fedbayes.bayes.bif import from_bif
-from fedbayes.bayes.graph import parents_of_edges, topological_order
+from fedbayes.bayes.exchange.bif import from_bif
 from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.network.graph import parents_of_edges, topological_order
 
 
 @pytest.fixture

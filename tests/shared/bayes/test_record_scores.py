@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.bayes.probability_tables import normalise
-from fedbayes.bayes.record_scores import FRAC_BITS, Classifier, log_posteriors, log_scores
+from fedbayes.bayes.network.inference import posteriors
+from fedbayes.bayes.network.probability_tables import normalise
+from fedbayes.bayes.network.record_scores import FRAC_BITS, Classifier, log_posteriors, log_scores
 from fedbayes.randomness import ResearchSampler
 
 PARENTS = {"c": ("r",), "r": (), "a": ("c",), "b": ("c", "a"), "d": ("c",)}

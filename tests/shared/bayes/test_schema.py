@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbayes.bayes.encoding import bin_codes, canonical_text
 from fedbayes.bayes.schema import Column, Schema, SchemaError
+from fedbayes.bayes.values.encoding import bin_codes, canonical_text
 
 SECRET = "secret-value-77"
 

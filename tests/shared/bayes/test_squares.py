@@ -5,10 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fedbayes.bayes import squares
-from fedbayes.bayes.balance import balanced
-from fedbayes.bayes.junction import tree_of_graph
-from fedbayes.bayes.squares import Margin, Squares, along
+from fedbayes.bayes.markov import squares
+from fedbayes.bayes.markov.balance import balanced
+from fedbayes.bayes.markov.squares import Margin, Squares, along
+from fedbayes.bayes.network.junction import tree_of_graph
 
 CARDINALITIES = [2, 3, 1, 4, 17, 5]  # one state; and too many for differences
 EDGES = [(0, 1), (1, 3), (0, 3), (3, 4), (3, 5), (4, 5)]  # 2 stands alone

@@ -9,11 +9,11 @@ from hypothesis import given as cases
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from fedbayes.bayes import scores
-from fedbayes.bayes.graph import topological_order
-from fedbayes.bayes.hill_climb import hill_climb
-from fedbayes.bayes.structure import SearchSpace, better, information_order, k2, mutual_information, with_counts
-from fedbayes.bayes.tables import PooledTables, TableCache, count
+from fedbayes.bayes.counts.tables import PooledTables, TableCache, count
+from fedbayes.bayes.network.graph import topological_order
+from fedbayes.bayes.search import scores
+from fedbayes.bayes.search.hill_climb import hill_climb
+from fedbayes.bayes.search.structure import SearchSpace, better, information_order, k2, mutual_information, with_counts
 
 
 def random_data(seed: int, nodes: int = 5, rows: int = 300) -> tuple[dict[str, np.ndarray], dict[str, int]]:

@@ -5,9 +5,17 @@ import pandas as pd
 import patsy
 import pytest
 
-from fedbayes.bayes.encoding import SchemaError
-from fedbayes.bayes.model_matrix import Codes, Numbers, arithmetic, columns_at, matrix, spline_basis, spline_numbers
-from fedbayes.bayes.term_reader import read_terms
+from fedbayes.bayes.formulae.model_matrix import (
+    Codes,
+    Numbers,
+    arithmetic,
+    columns_at,
+    matrix,
+    spline_basis,
+    spline_numbers,
+)
+from fedbayes.bayes.formulae.term_reader import read_terms
+from fedbayes.bayes.values.encoding import SchemaError
 
 ROWS = 200
 TEXTS = ("a", "b")

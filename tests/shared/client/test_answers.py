@@ -14,9 +14,9 @@ import pytest
 from sklearn.base import clone
 
 import fedbayes
-from fedbayes.bayes.bif import from_bif
-from fedbayes.bayes.features import Gaussian
+from fedbayes.bayes.exchange.bif import from_bif
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.features import Gaussian
 from fedbayes.bayes.schema import Schema
 from fedbayes.client import view
 from fedbayes.client.exits import UsageProblem

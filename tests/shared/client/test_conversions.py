@@ -9,10 +9,10 @@ from one_process import OneProcess
 from sklearn.base import clone
 
 import fedbayes
-from fedbayes.bayes import conversion
-from fedbayes.bayes.bif import from_bif
-from fedbayes.bayes.inference import query
+from fedbayes.bayes.exchange import pgmpy as conversion
+from fedbayes.bayes.exchange.bif import from_bif
 from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.network.inference import query
 from fedbayes.client.exits import UsageProblem
 from fedbayes.client.result import ConversionError, Result
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.bayes.dictionary import Dictionary
+from fedbayes.bayes.dictionaries.dictionary import Dictionary
 from fedbayes.client.exits import UsageProblem
 from fedbayes.client.inputs.dictionaries import dictionary_text, read_dictionary
 from fedbayes.client.models.predictions import predict_table

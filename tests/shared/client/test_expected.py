@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from one_process import OneProcess
 
-from fedbayes.bayes.counting import fit_model
+from fedbayes.bayes.naive_bayes.counting import fit_model
 from fedbayes.bayes.schema import Schema
 from fedbayes.client.plans.expected import Feature, Tables, accuracy
 from fedbayes.client.plans.planning import plan

@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from fedbayes.bayes.balance import WIDEST, balanced, simplex
+from fedbayes.bayes.markov.balance import WIDEST, balanced, simplex
 from fedbayes.federation.guards.installments import Installment
 from fedbayes.federation.messages.codec import decode, encode
 from fedbayes.federation.questions.contrasts import LARGEST, LARGEST_FACTOR, Contrasts

@@ -6,7 +6,7 @@ import pytest
 from mock_kit import NO_DATA, run_mocked
 from party_kit import remembering
 
-from fedbayes.bayes.dictionary_entry import Cut
+from fedbayes.bayes.dictionaries.entry import Cut
 from fedbayes.bayes.schema import LARGEST_BOUND
 from fedbayes.federation.answered.cut_columns import in_numbers
 from fedbayes.federation.answered.readings import sets_few_between

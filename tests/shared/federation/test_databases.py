@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 from one_process import OneProcess
 
-from fedbayes.bayes.missing import Reading
+from fedbayes.bayes.values.missing import Reading
 from fedbayes.client.cli import invoke
 from fedbayes.federation.errors import DataProblem, PolicyError
 from fedbayes.federation.tables import databases

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbayes.bayes.missing import Reading
-from fedbayes.bayes.written import pointed
+from fedbayes.bayes.values.missing import Reading
+from fedbayes.bayes.values.written import pointed
 from fedbayes.client.exits import UsageProblem
 from fedbayes.client.inputs.tables import read_table
 from fedbayes.federation.embedded import EmbeddedFederation

@@ -8,7 +8,7 @@ import pytest
 from one_process import OneProcess
 from party_kit import by_columns
 
-from fedbayes.bayes.dictionary import Dictionary
+from fedbayes.bayes.dictionaries.dictionary import Dictionary
 from fedbayes.client.exits import UsageProblem
 from fedbayes.client.result import Result
 from fedbayes.federation.embedded.given import task_of

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.bayes.counting import fit_model
+from fedbayes.bayes.naive_bayes.counting import fit_model
 from fedbayes.federation import errors
 from fedbayes.federation.gate import Public, Receipt, Released
 from fedbayes.federation.horizontal import (

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fedbayes.bayes.missing import Reading
 from fedbayes.bayes.schema import Schema
+from fedbayes.bayes.values.missing import Reading
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.tables import files, large_csv
 from fedbayes.federation.tables.files import read_file

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from one_process import OneProcess
 from pyarrow import parquet as file_format
 
-from fedbayes.bayes.missing import Reading
 from fedbayes.bayes.schema import Schema
+from fedbayes.bayes.values.missing import Reading
 from fedbayes.federation.horizontal import Columns, CountNoise, added
 from fedbayes.federation.tables import parquet
 from fedbayes.federation.tables.files import read_file, settled

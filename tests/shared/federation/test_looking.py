@@ -13,7 +13,7 @@ from one_process import OneProcess
 from party_kit import remembering
 from scipy.optimize import linprog
 
-from fedbayes.bayes import profile
+from fedbayes.bayes.counts import profile
 from fedbayes.bayes.schema import Column
 from fedbayes.client.result import Result
 from fedbayes.federation import errors

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from node_kit import database
 
-from fedbayes.bayes.encoding import canonical_text
-from fedbayes.bayes.missing import USUAL, Reading, public_part
 from fedbayes.bayes.schema import Schema, SchemaError
+from fedbayes.bayes.values.encoding import canonical_text
+from fedbayes.bayes.values.missing import USUAL, Reading, public_part
 from fedbayes.federation import errors
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.node.policy import Policy

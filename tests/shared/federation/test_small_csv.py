@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbayes.bayes.missing import Reading
+from fedbayes.bayes.values.missing import Reading
 from fedbayes.federation.tables.files import read_file
 from fedbayes.federation.tables.small_csv import LARGEST_BYTES, read_small_csv
 
@@ -117,7 +117,7 @@ def test_a_round_over_a_small_file_imports_no_pandas(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", [["a", "b", "c"], ["x", "0.5", "1"], ["NA", "1", "NA"], ["y", "", "0"]])
     code = (
         "import sys, pathlib; from fedbayes.federation.tables.small_csv import read_small_csv; from fedbayes.bayes.schema import Schema;"
-        "from fedbayes.bayes.missing import Reading; from fedbayes.federation.tables import reading;"
+        "from fedbayes.bayes.values.missing import Reading; from fedbayes.federation.tables import reading;"
         "domain = {'a': {'categories': ['x', 'NA']}, 'b': {'bounds': [0, 1]}, 'c': {'categories': [0, 1]}};"
         f"table = read_small_csv(pathlib.Path({str(path)!r})).arrays(['a', 'b', 'c'], Reading(domain));"
         "encoded = Schema.from_domain(domain).encode(table);"

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from one_process import OneProcess
 
-from fedbayes.bayes.balance import balanced
-from fedbayes.bayes.dictionary_entry import Cut
+from fedbayes.bayes.dictionaries.entry import Cut
+from fedbayes.bayes.markov.balance import balanced
 from fedbayes.federation import errors
 from fedbayes.federation.guards.installments import Installment
 from fedbayes.federation.messages.codec import decode, encode

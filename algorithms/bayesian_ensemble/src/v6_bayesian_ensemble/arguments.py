@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar
 
-from fedbayes.bayes.graph import Edges
-from fedbayes.bayes.scores import SCORES
+from fedbayes.bayes.network.graph import Edges
+from fedbayes.bayes.search.scores import SCORES
 from fedbayes.federation import arguments
 from fedbayes.federation.declare import PARTIES, TARGET, argument, unless, when
 from fedbayes.federation.errors import ArgumentError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.variable import MISSING_STATE
+from fedbayes.bayes.network.variable import MISSING_STATE
 from fedbayes.federation import Station
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.guards.arrival import check_claimed

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.bayes.probability_tables import cut_points
-from fedbayes.bayes.record_scores import Classifier
-from fedbayes.bayes.variable import MISSING_STATE
+from fedbayes.bayes.network.inference import posteriors
+from fedbayes.bayes.network.probability_tables import cut_points
+from fedbayes.bayes.network.record_scores import Classifier
+from fedbayes.bayes.network.variable import MISSING_STATE
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.questions.factor_info import factor_name
 from fedbayes.federation.vertical.declared import SPLITS

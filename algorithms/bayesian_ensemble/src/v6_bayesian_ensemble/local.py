@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.evaluation.small_counts import grouped
 from fedbayes.bayes.schema import Schema
-from fedbayes.bayes.small_counts import grouped
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.guards.announced import check_shown

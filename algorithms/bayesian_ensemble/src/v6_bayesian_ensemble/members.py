@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fedbayes.bayes.tables import PooledTables
-from fedbayes.bayes.variable import Variable
+from fedbayes.bayes.counts.tables import PooledTables
+from fedbayes.bayes.network.variable import Variable
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.typing import Integers
 

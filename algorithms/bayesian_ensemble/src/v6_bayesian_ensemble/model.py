@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes import scores
-from fedbayes.bayes.graph import Edges
+from fedbayes.bayes.counts.tables import TableCache, TableOracle
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.bayes.structure import SearchSpace, Structure, k2, mutual_information, with_counts
-from fedbayes.bayes.tables import TableCache, TableOracle
-from fedbayes.bayes.variable import MISSING_STATE, Variable
+from fedbayes.bayes.network.graph import Edges
+from fedbayes.bayes.network.variable import MISSING_STATE, Variable
+from fedbayes.bayes.search import scores
+from fedbayes.bayes.search.structure import SearchSpace, Structure, k2, mutual_information, with_counts
 from fedbayes.typing import Counts, Integers
 
 MARK = "\x1f"
@@ -264,9 +264,9 @@ def column_codes(values: Any, states: Sequence[str], cuts: Sequence[float] | Non
     """Return the state of each value, (rows,); a missing or unknown one is "?" where that is a state, else -1."""
     import pandas
 
-    from fedbayes.bayes.column_codes import distinct_values
-    from fedbayes.bayes.discretise import Bins
-    from fedbayes.bayes.encoding import canonical_text, categories_meant
+    from fedbayes.bayes.network.discretise import Bins
+    from fedbayes.bayes.values.column_codes import distinct_values
+    from fedbayes.bayes.values.encoding import canonical_text, categories_meant
 
     series = pandas.Series(values)
     gap = states.index(MISSING_STATE) if MISSING_STATE in states else -1

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.record_scores import log_scores
+from fedbayes.bayes.network.record_scores import log_scores
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.guards.announced import check_shown

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.record_scores import Classifier
-from fedbayes.bayes.small_counts import shown
-from fedbayes.bayes.variable import MISSING_STATE
+from fedbayes.bayes.evaluation.small_counts import shown
+from fedbayes.bayes.network.record_scores import Classifier
+from fedbayes.bayes.network.variable import MISSING_STATE
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError, StationError
 from fedbayes.federation.gate import Exact, Sealed

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes import metrics
-from fedbayes.bayes.tallies import SCORE_BINS, Tallies, coarse_auc, score_bins, scores_of, tally
+from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.evaluation.tallies import SCORE_BINS, Tallies, coarse_auc, score_bins, scores_of, tally
 from fedbayes.typing import Floats, Integers
 
 LOSS_UNITS = 2.0**28  # a sum of losses travels as a whole number of 2^-28 nats: the mean is right to nine decimals

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.values.encoding import canonical_text
 from fedbayes.federation import Federation
 from fedbayes.federation.messages.codec import Message
 from fedbayes.federation.vertical import SecureTables

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.encoding import SchemaError
 from fedbayes.bayes.schema import Schema
+from fedbayes.bayes.values.encoding import SchemaError
 from fedbayes.federation.horizontal import Columns
 from fedbayes.typing import Array, Floats, Integers
 

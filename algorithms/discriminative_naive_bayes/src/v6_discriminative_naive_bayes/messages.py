@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.counting import column_edges, table_width
-from fedbayes.bayes.encoding import SchemaError, bin_codes
+from fedbayes.bayes.naive_bayes.counting import column_edges, table_width
+from fedbayes.bayes.values.encoding import SchemaError, bin_codes
 from fedbayes.federation import Message, Relation
 from fedbayes.federation.horizontal import Columns, CountNoise
 from fedbayes.federation.messages.arrays import check_array

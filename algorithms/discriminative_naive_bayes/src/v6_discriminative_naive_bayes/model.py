@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.smoothing import table_probabilities
+from fedbayes.bayes.counts.smoothing import table_probabilities
 from fedbayes.typing import Array, Floats, Integers
 
 Codes = NDArray[np.int32]
@@ -163,7 +163,7 @@ def without_noise(layout: Layout, counts: Integers, deviation: float) -> Integer
     """Return the counts that noisy ones most likely stand for: whole numbers, none negative, that add up to their class.
 
     A value that does not stand out of the noise in any class is made about as frequent in one as in the other, so that it is hardly evidence
-    (`fedbayes.bayes.smoothing`). Work on what was released, so it costs no privacy; without it a rare value counts as proof of the class whose noise
+    (`fedbayes.bayes.counts.smoothing`). Work on what was released, so it costs no privacy; without it a rare value counts as proof of the class whose noise
     was larger.
 
     Parameters

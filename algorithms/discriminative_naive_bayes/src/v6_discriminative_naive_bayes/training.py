@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.tallies import Tallies
-from fedbayes.bayes.unknown import without_values
+from fedbayes.bayes.evaluation.tallies import Tallies
+from fedbayes.bayes.naive_bayes.unknown import without_values
 from fedbayes.federation.horizontal import EvaluateRequest, SecureSums, SumReply, check_noise, signed
 from fedbayes.typing import Booleans, Floats, Integers
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import DEFAULT_BINS
 from fedbayes.federation import Preflight
 from fedbayes.federation.declare import TARGET, Arguments, argument, unless
 from fedbayes.federation.errors import ArgumentError

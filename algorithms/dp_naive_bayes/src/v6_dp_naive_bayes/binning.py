@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from fedbayes.bayes.counting import DEFAULT_BINS
+from fedbayes.bayes.naive_bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.schema import Column
 from fedbayes.federation.horizontal import check_bins
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.counting import class_counts, feature_table, table_feature, table_width, unit_values
-from fedbayes.bayes.features import CategoricalTables, Feature, Gaussian, Histogram
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import class_counts, feature_table, table_feature, table_width, unit_values
+from fedbayes.bayes.naive_bayes.features import CategoricalTables, Feature, Gaussian, Histogram
 from fedbayes.federation import Message
 from fedbayes.federation.horizontal import ROW, Columns, CountNoise, Query, Unit, class_counts_from_margins
 from fedbayes.typing import Array, Floats, Integers

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from fedbayes.bayes.counting import class_counts, feature_table
+from fedbayes.bayes.naive_bayes.counting import class_counts, feature_table
 from fedbayes.typing import Array, Floats
 
 from .model import TINY, Plan

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.unknown import loud_warnings, missing_shares
+from fedbayes.bayes.naive_bayes.unknown import loud_warnings, missing_shares
 from fedbayes.federation import Federation, results
 
 from .model import Plan

@@ -18,8 +18,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fedbayes.bayes.features import CategoricalTables, Feature, Gaussian, Histogram
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.features import CategoricalTables, Feature, Gaussian, Histogram
 from fedbayes.typing import Floats, Integers
 
 FEWEST = {"median": 3, "trimmed_mean": 3, "krum": 3, "bulyan": 3}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from fedbayes.bayes.structure import mutual_information
+from fedbayes.bayes.search.structure import mutual_information
 from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.federation.questions.suppression import check_count, hidden_cells
 from fedbayes.federation.vertical import ColumnStates

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.dictionary import Dictionary
-from fedbayes.bayes.encoding import canonical_text, meant_texts
+from fedbayes.bayes.dictionaries.dictionary import Dictionary
+from fedbayes.bayes.values.encoding import canonical_text, meant_texts
 from fedbayes.dp import promise
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, Preflight, Relation

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.unknown import loud_warnings
+from fedbayes.bayes.naive_bayes.unknown import loud_warnings
+from fedbayes.bayes.values.encoding import canonical_text
 from fedbayes.federation import Federation, Parties, central
 from fedbayes.federation.horizontal import asked_columns, check_bins, evaluate_model, resolve_columns
 from fedbayes.federation.results import predictions

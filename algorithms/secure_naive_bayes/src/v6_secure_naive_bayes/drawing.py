@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbayes.bayes.counting import column_edges
+from fedbayes.bayes.naive_bayes.counting import column_edges
 from fedbayes.dp import promise
 from fedbayes.dp.laws import Change, law_of
 from fedbayes.federation import Station

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.evaluation.small_counts import shown
+from fedbayes.bayes.evaluation.tallies import Tallies, scores_of
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.small_counts import shown
-from fedbayes.bayes.tallies import Tallies, scores_of
 from fedbayes.federation import Federation, Parties, Preflight, results
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError
 from fedbayes.federation.horizontal import SumReply, load_model

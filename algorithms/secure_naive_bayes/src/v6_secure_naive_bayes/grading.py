@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes import metrics
+from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.evaluation.tallies import Tallies, score_bins, scored_classes, tenths
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import SchemaError
-from fedbayes.bayes.tallies import Tallies, score_bins, scored_classes, tenths
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, PlacementError, ThresholdError
 from fedbayes.federation.gate import Exact, Sealed

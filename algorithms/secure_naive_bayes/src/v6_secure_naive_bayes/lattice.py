@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.encoding import bin_codes
-from fedbayes.bayes.features import CategoricalTables, Histogram
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.features import CategoricalTables, Histogram
+from fedbayes.bayes.values.encoding import bin_codes
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.typing import Array, Floats, Indices, Integers
 

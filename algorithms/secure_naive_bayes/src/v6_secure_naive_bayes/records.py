@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.counting import column_edges
-from fedbayes.bayes.encoding import bin_codes
+from fedbayes.bayes.naive_bayes.counting import column_edges
 from fedbayes.bayes.schema import SchemaError
+from fedbayes.bayes.values.encoding import bin_codes
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Columns
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.unknown import loud_warnings
+from fedbayes.bayes.naive_bayes.unknown import loud_warnings
 from fedbayes.dp.laws import usual_deviation
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, MessageError

@@ -13,9 +13,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from fedbayes.bayes.counting import class_counts, feature_table, table_feature
-from fedbayes.bayes.features import Feature, Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import class_counts, feature_table, table_feature
+from fedbayes.bayes.naive_bayes.features import Feature, Gaussian
 from fedbayes.dp import heavy_tails, mechanisms, smooth
 from fedbayes.typing import Array, Floats, Integers
 

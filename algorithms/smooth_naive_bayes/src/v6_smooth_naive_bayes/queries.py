@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fedbayes.bayes.counting import table_width
+from fedbayes.bayes.naive_bayes.counting import table_width
 from fedbayes.bayes.schema import Schema
 from fedbayes.dp.laws import law_of
 from fedbayes.typing import Array, Floats, Integers

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.unknown import loud_warnings, missing_shares
+from fedbayes.bayes.naive_bayes.unknown import loud_warnings, missing_shares
 from fedbayes.federation import Federation, results
 from fedbayes.federation.horizontal import Unit
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.features import Gaussian
 from fedbayes.typing import Floats
 
 from .combination import DEVIATION_FLOOR

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from fedbayes.bayes.structure import Structure
-from fedbayes.bayes.tables import TableOracle
-from fedbayes.bayes.variable import Variable
+from fedbayes.bayes.counts.tables import TableOracle
+from fedbayes.bayes.network.variable import Variable
+from fedbayes.bayes.search.structure import Structure
 from fedbayes.typing import Counts
 
 OUTSTANDING = 6.0  # how many noise scales a sum of noisy counts must exceed to be more than noise

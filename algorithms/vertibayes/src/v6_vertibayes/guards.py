@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.hiding import hidden_configurations
 from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.network.hiding import hidden_configurations
 from fedbayes.federation.errors import ThresholdError
 from fedbayes.typing import Array, Counts, Floats
 

@@ -1,7 +1,7 @@
 """A network from measured margins: noisy tables of single columns, then of how pairs go together, then of the cliques that these suggest.
 
 Three batches, whatever the number of columns. Everything after a batch looks at its noisy tables only. Of pairs and larger tables no counts are measured
-but differences between states (`fedbayes.bayes.balance`), which one record changes less: what single columns tell is not bought again.
+but differences between states (`fedbayes.bayes.markov.balance`), which one record changes less: what single columns tell is not bought again.
 
 References
 ----------
@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.balance import balanced
-from fedbayes.bayes.junction_search import Limits, search
+from fedbayes.bayes.counts.tables import TableOracle
 from fedbayes.bayes.markov import MarkovNetwork
-from fedbayes.bayes.scores import Score
-from fedbayes.bayes.squares import Axes, Margin
-from fedbayes.bayes.structure import Structure
-from fedbayes.bayes.tables import TableOracle
+from fedbayes.bayes.markov.balance import balanced
+from fedbayes.bayes.markov.junction_search import Limits, search
+from fedbayes.bayes.markov.squares import Axes, Margin
+from fedbayes.bayes.search.scores import Score
+from fedbayes.bayes.search.structure import Structure
 from fedbayes.federation.questions.contrasts import Contrasts
 from fedbayes.typing import Counts
 

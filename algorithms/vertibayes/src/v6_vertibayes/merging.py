@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.discretise import Bins, minimum_description_length
-from fedbayes.bayes.variable import Variable
+from fedbayes.bayes.network.discretise import Bins, minimum_description_length
+from fedbayes.bayes.network.variable import Variable
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.guards.installments import Installment
 from fedbayes.federation.questions.contrasts import Contrasts

@@ -82,7 +82,7 @@ class TallyRequest(Message):
 
 
 class TallyReply(Message):
-    """Sums over records: see `fedbayes.bayes.metrics.Tallies`."""
+    """Sums over records: see `fedbayes.bayes.evaluation.tallies.Tallies`."""
 
     counts: Exact[np.ndarray]
     loss: Exact[float]

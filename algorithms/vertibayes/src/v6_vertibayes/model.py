@@ -17,14 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes import scores
-from fedbayes.bayes.em import EmSettings, expectation_maximisation, saturated
-from fedbayes.bayes.hill_climb import hill_climb
-from fedbayes.bayes.network import BayesianNetwork, Codes
-from fedbayes.bayes.structure import Structure, information_order, k2, with_counts
-from fedbayes.bayes.tables import TableCache, TableOracle
-from fedbayes.bayes.variable import MISSING_STATE as MISSING_STATE
-from fedbayes.bayes.variable import Variable as Variable
+from fedbayes.bayes.counts.tables import TableCache, TableOracle
+from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.network.em import EmSettings, expectation_maximisation, saturated
+from fedbayes.bayes.network.model import Codes
+from fedbayes.bayes.network.variable import MISSING_STATE as MISSING_STATE
+from fedbayes.bayes.network.variable import Variable as Variable
+from fedbayes.bayes.search import scores
+from fedbayes.bayes.search.hill_climb import hill_climb
+from fedbayes.bayes.search.structure import Structure, information_order, k2, with_counts
 from fedbayes.typing import Floats
 
 from .arguments import Fit

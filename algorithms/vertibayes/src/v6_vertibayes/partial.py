@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbayes.bayes.record_scores import log_posteriors
-from fedbayes.bayes.tables import count
-from fedbayes.bayes.tallies import tally
+from fedbayes.bayes.counts.tables import count
+from fedbayes.bayes.evaluation.tallies import tally
+from fedbayes.bayes.network.record_scores import log_posteriors
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.gate import Exact, Released

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.bayes.probability_tables import cut_points
-from fedbayes.bayes.record_scores import Classifier
-from fedbayes.bayes.variable import MISSING_STATE
+from fedbayes.bayes.network.probability_tables import cut_points
+from fedbayes.bayes.network.record_scores import Classifier
+from fedbayes.bayes.network.variable import MISSING_STATE
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.questions.factor_info import check_true, names_its_columns
 from fedbayes.federation.vertical.messages import Delivery

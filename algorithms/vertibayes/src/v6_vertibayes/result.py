@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.bayes.probability_tables import log_likelihood_of
-from fedbayes.bayes.scores import by_name
-from fedbayes.bayes.structure import Structure
+from fedbayes.bayes.network.probability_tables import log_likelihood_of
+from fedbayes.bayes.search.scores import by_name
+from fedbayes.bayes.search.structure import Structure
 from fedbayes.dp.laws import law_of
 from fedbayes.dp.neighbors import OF_RECORDS
 from fedbayes.federation import Federation, results

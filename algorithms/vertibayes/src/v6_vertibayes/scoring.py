@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.record_scores import log_posteriors
-from fedbayes.bayes.tallies import Tallies, coarse_auc, scores_of
+from fedbayes.bayes.evaluation.tallies import Tallies, coarse_auc, scores_of
+from fedbayes.bayes.network.record_scores import log_posteriors
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.jobs.transport import summed

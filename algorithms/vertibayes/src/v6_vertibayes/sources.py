@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.variable import Variable
+from fedbayes.bayes.network.variable import Variable
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, Parties, Preflight, Relation
 from fedbayes.federation.errors import ArgumentError

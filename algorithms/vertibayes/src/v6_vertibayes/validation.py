@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes import metrics
-from fedbayes.bayes.discretise import Bins
-from fedbayes.bayes.inference import posteriors
-from fedbayes.bayes.network import BayesianNetwork, Codes
-from fedbayes.bayes.small_counts import grouped, shown
-from fedbayes.bayes.tables import TableOracle
-from fedbayes.bayes.tallies import tenths
+from fedbayes.bayes.counts.tables import TableOracle
+from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.evaluation.small_counts import grouped, shown
+from fedbayes.bayes.evaluation.tallies import tenths
+from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.network.discretise import Bins
+from fedbayes.bayes.network.inference import posteriors
+from fedbayes.bayes.network.model import Codes
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.typing import Counts, Floats, Integers
 

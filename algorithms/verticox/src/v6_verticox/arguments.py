@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
-from fedbayes.bayes.encoding import SchemaError
-from fedbayes.bayes.term_reader import read_terms
-from fedbayes.bayes.terms import Terms
+from fedbayes.bayes.formulae.term_reader import read_terms
+from fedbayes.bayes.formulae.terms import Terms
+from fedbayes.bayes.values.encoding import SchemaError
 from fedbayes.federation.declare import PARTIES, TARGET, argument, unless, when
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.kinds import COLUMN, COLUMNS, ORGANIZATION, Kind, choice, number, whole

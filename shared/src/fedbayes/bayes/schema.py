@@ -5,7 +5,7 @@ A *domain* is public knowledge::
     {"sex": {"categories": ["female", "male"]}, "age": {"bounds": [17, 90]}}
 
 An entry, or the domain as a whole, may say how a missing value is written: ``"missing": ["", "NA"]``.
-How values are compared with it is told in :mod:`fedbayes.bayes.encoding`, what is missing in :mod:`fedbayes.bayes.missing`.
+How values are compared with it is told in :mod:`fedbayes.bayes.values.encoding`, what is missing in :mod:`fedbayes.bayes.values.missing`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.column_codes import categories, numbers, unknown_share, without
-from fedbayes.bayes.encoding import (
+from ..typing import Array, Floats
+from .values.bin_edges import MAXIMUM_BINS, given_edges, logarithmic_edges
+from .values.column_codes import categories, numbers, unknown_share, without
+from .values.encoding import (
     Outside,
     SchemaError,
     canonical_text,
@@ -29,10 +31,7 @@ from fedbayes.bayes.encoding import (
     nearest,
     with_aliases,
 )
-from fedbayes.bayes.missing import MISSING, top_missing, without_top
-
-from ..typing import Array, Floats
-from .bin_edges import MAXIMUM_BINS, given_edges, logarithmic_edges
+from .values.missing import MISSING, top_missing, without_top
 
 __all__ = ["LARGEST_BOUND", "MAXIMUM_CATEGORIES", "Column", "Outside", "Schema", "SchemaError"]
 

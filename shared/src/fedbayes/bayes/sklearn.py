@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.counting import fit_model
-from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.schema import Schema
-from fedbayes.bayes.written import with_decimals
+from .naive_bayes import NaiveBayes
+from .naive_bayes.counting import fit_model
+from .schema import Schema
+from .values.written import with_decimals
 
 if TYPE_CHECKING:
     BaseEstimator: Any = object

@@ -85,7 +85,7 @@ def split(records: pd.DataFrame, folder: Path, number: int) -> Split:
 
 def score(probabilities: np.ndarray[Any, Any], test: pd.DataFrame) -> Scores:
     """Return the scores of P(class | row), shape (n, 2), in the order of `CLASSES`."""
-    from ..bayes.metrics import auc
+    from ..bayes.evaluation.metrics import auc
 
     malignant = (test[LABEL] == CLASSES[0]).to_numpy()
     predicted = probabilities.argmax(axis=1) == 0

@@ -46,7 +46,7 @@ def line_of(error: BaseException) -> str:
     if code_of(error) == INTERRUPTED:
         return "interrupted; the task was stopped"
     message = error.format_message() if hasattr(error, "format_message") else str(error)
-    from ..bayes.written import printable
+    from ..bayes.values.written import printable
     from .hints import hint_of
 
     text = printable(" ".join(f"{message}{hint_of(error)}".split()))

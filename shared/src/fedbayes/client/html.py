@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..bayes.written import printable
+from ..bayes.values.written import printable
 
 WIDEST_TEXT = 110
 """Characters of the longest cells of the columns of texts together: a table with more is read as paragraphs on a narrow screen."""

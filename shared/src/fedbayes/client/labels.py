@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from ..bayes.written import printable
+from ..bayes.values.written import printable
 from .kinds import DESCRIPTION, PREDICTIONS, SAMPLE
 from .view import view_of_result
 

@@ -66,7 +66,7 @@ class Progress:
 
     def note(self, text: str) -> None:
         """Show a line."""
-        from ..bayes.written import printable
+        from ..bayes.values.written import printable
 
         if not self._quiet:
             self._console.print(printable(text), highlight=False, markup=False, soft_wrap=True)

@@ -156,7 +156,7 @@ class Result(dict[str, Any]):
     def to_bif(self, path: str | Path | None = None) -> str:
         """Return the Bayesian network as BIF text, and write it to `path` if given; ConversionError for other models."""
         network = self._network("to_bif")
-        from ..bayes.bif import to_bif
+        from ..bayes.exchange.bif import to_bif
         from .inputs.files import write_text
 
         text = to_bif(network)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..bayes.written import printable
+from ..bayes.values.written import printable
 from . import formats
 
 

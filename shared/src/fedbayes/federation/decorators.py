@@ -21,7 +21,7 @@ from typing import Any
 from vantage6.algorithm.tools.util import error as log_error
 from vantage6.algorithm.tools.util import info as log_info
 
-from ..bayes.encoding import SchemaError, composed_all
+from ..bayes.values.encoding import SchemaError, composed_all
 from ..dp.shares import HONEST_FRACTION
 from .declare import arguments_of
 from .errors import KINDS, ArgumentError, MessageError, describe, log_line, rebuild

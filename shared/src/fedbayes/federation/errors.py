@@ -35,7 +35,7 @@ from vantage6.algorithm.tools.exceptions import (
 )
 from vantage6.algorithm.tools.exceptions import ConvergenceError as PlatformConvergenceError
 
-from ..bayes.written import printable
+from ..bayes.values.written import printable
 
 MARK = "fedbayes-error"
 

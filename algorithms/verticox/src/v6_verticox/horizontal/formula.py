@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.encoding import SchemaError
-from fedbayes.bayes.model_matrix import Codes, Numbers, matrix, spline_numbers
+from fedbayes.bayes.formulae.model_matrix import Codes, Numbers, matrix, spline_numbers
+from fedbayes.bayes.formulae.terms import Factor, Term, Terms
 from fedbayes.bayes.schema import Schema
-from fedbayes.bayes.terms import Factor, Term, Terms
+from fedbayes.bayes.values.encoding import SchemaError
 from fedbayes.typing import Array, Floats
 
 Factors = dict[str, Numbers | Codes]

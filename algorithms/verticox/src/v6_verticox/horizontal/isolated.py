@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.model_matrix import Codes, Numbers, spline_basis, whole
-from fedbayes.bayes.terms import Factor, Term, name_of
+from fedbayes.bayes.formulae.model_matrix import Codes, Numbers, spline_basis, whole
+from fedbayes.bayes.formulae.terms import Factor, Term, name_of
 from fedbayes.federation.errors import ArgumentError, ThresholdError
 from fedbayes.typing import Array, Counts, Floats
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.formulae.term_reader import read_terms
 from fedbayes.bayes.schema import Column, Schema
-from fedbayes.bayes.term_reader import read_terms
+from fedbayes.bayes.values.encoding import canonical_text
 from fedbayes.federation import Message
 from fedbayes.federation.messages.arrays import check_array
 from fedbayes.typing import Array

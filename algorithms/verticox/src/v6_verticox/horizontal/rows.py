@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.frames import with_columns
 from fedbayes.bayes.schema import Column, Schema
+from fedbayes.bayes.values.frames import with_columns
 from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.federation.horizontal import schema_errors

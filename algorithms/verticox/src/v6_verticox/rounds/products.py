@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log2
 
-from fedbayes.bayes.model_matrix import codings
-from fedbayes.bayes.term_reader import read_terms
-from fedbayes.bayes.terms import Term, Terms, name_of
+from fedbayes.bayes.formulae.model_matrix import codings
+from fedbayes.bayes.formulae.term_reader import read_terms
+from fedbayes.bayes.formulae.terms import Term, Terms, name_of
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError
 

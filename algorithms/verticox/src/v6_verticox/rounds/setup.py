@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedbayes.bayes.term_reader import read_terms
-from fedbayes.bayes.terms import Terms
+from fedbayes.bayes.formulae.term_reader import read_terms
+from fedbayes.bayes.formulae.terms import Terms
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
 from fedbayes.federation.vertical import check_equal_rows

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.column_codes import distinct_values
-from fedbayes.bayes.encoding import canonical_text, categories_meant
-from fedbayes.bayes.model_matrix import Codes, indicators
+from fedbayes.bayes.formulae.model_matrix import Codes, indicators
+from fedbayes.bayes.values.column_codes import distinct_values
+from fedbayes.bayes.values.encoding import canonical_text, categories_meant
 from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.typing import Booleans, Floats
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.encoding import SchemaError
-from fedbayes.bayes.formula import as_texts
-from fedbayes.bayes.model_matrix import Codes, Numbers, arithmetic, columns_at, matrix, spline_numbers
-from fedbayes.bayes.terms import Factor, Terms
+from fedbayes.bayes.formulae.formula import as_texts
+from fedbayes.bayes.formulae.model_matrix import Codes, Numbers, arithmetic, columns_at, matrix, spline_numbers
+from fedbayes.bayes.formulae.terms import Factor, Terms
+from fedbayes.bayes.values.encoding import SchemaError
 from fedbayes.federation.errors import DataProblem
 from fedbayes.typing import Floats
 

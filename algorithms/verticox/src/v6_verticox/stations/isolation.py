@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.model_matrix import Codes, Numbers, cells, spline_basis, whole
-from fedbayes.bayes.terms import Factor, Term, Terms, name_of
+from fedbayes.bayes.formulae.model_matrix import Codes, Numbers, cells, spline_basis, whole
+from fedbayes.bayes.formulae.terms import Factor, Term, Terms, name_of
 from fedbayes.federation.errors import DataProblem
 from fedbayes.typing import Floats
 

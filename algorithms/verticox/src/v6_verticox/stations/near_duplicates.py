@@ -15,9 +15,9 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from fedbayes.bayes.dictionary import Dictionary
-from fedbayes.bayes.formula import as_numbers, as_texts
-from fedbayes.bayes.terms import Terms
+from fedbayes.bayes.dictionaries.dictionary import Dictionary
+from fedbayes.bayes.formulae.formula import as_numbers, as_texts
+from fedbayes.bayes.formulae.terms import Terms
 from fedbayes.federation.errors import DataProblem
 
 from ..cox.narrow import few, is_narrow

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.encoding import SchemaError
-from fedbayes.bayes.model_matrix import Codes, Numbers, indicators, whole
-from fedbayes.bayes.terms import Term, Terms, name_of
+from fedbayes.bayes.formulae.model_matrix import Codes, Numbers, indicators, whole
+from fedbayes.bayes.formulae.terms import Term, Terms, name_of
+from fedbayes.bayes.values.encoding import SchemaError
 from fedbayes.federation import Sealed, Station
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.mpc.wide import Wide

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.term_reader import read_terms
-from fedbayes.bayes.terms import Terms
+from fedbayes.bayes.formulae.term_reader import read_terms
+from fedbayes.bayes.formulae.terms import Terms
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.guards.announced import check_shown

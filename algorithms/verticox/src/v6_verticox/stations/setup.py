@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.encoding import canonical_text
-from fedbayes.bayes.term_reader import read_terms
-from fedbayes.bayes.terms import Term, Terms
+from fedbayes.bayes.formulae.term_reader import read_terms
+from fedbayes.bayes.formulae.terms import Term, Terms
+from fedbayes.bayes.values.encoding import canonical_text
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.vertical.messages import Delivery, Parcel

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedbayes.bayes.term_reader import read_terms
+from fedbayes.bayes.formulae.term_reader import read_terms
 from fedbayes.federation import Federation, Parties
 from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
 from fedbayes.federation.errors import ArgumentError

@@ -15,7 +15,7 @@ from ..inputs.tables import check_table, header_of, read_table, tell_reading
 from .listing import print_table, say
 
 if TYPE_CHECKING:
-    from ...bayes.dictionary import Dictionary
+    from ...bayes.dictionaries.dictionary import Dictionary
     from ..inputs.drafting import Finding
 
 HEAD = """Proposed by looking at data, so it is not public: `looked_at` marks what was read from values.
@@ -87,7 +87,7 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
     DoesNotFit
         If something does not fit.
     """
-    from ...bayes.dictionary import Dictionary
+    from ...bayes.dictionaries.dictionary import Dictionary
     from ..inputs.drafting import held_against
 
     for path in paths:
@@ -110,7 +110,7 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
 
 def _elsewhere(study: Dictionary, tables: Mapping[Path, Any]) -> dict[Path, set[str]]:
     """Return the columns that another file has, if the files share nothing but identifiers: then each has other columns of the same records."""
-    from ...bayes.dictionary_entry import IDENTIFIER
+    from ...bayes.dictionaries.entry import IDENTIFIER
 
     entries = [entry for entry in study.columns.values() if entry.type != IDENTIFIER]
     held = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, TextIO
 
-from ...bayes.written import printable
+from ...bayes.values.written import printable
 
 
 def say(text: str, stream: TextIO | None = None) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...bayes.encoding import composed, identifier_text, nearest
-from ...bayes.written import printable
+from ...bayes.values.encoding import composed, identifier_text, nearest
+from ...bayes.values.written import printable
 from ..exits import UsageProblem
 from ..inputs.csv_text import csv_of
 from ..inputs.dictionaries import read_as_fitted
@@ -112,8 +112,8 @@ def _about_records(model: Any, predictions: pd.DataFrame, moments: Sequence[floa
 
 def _asked(result: Mapping[str, Any]) -> str | None:
     """Return the column of identifiers that the fit was given, or that its dictionary names."""
-    from ...bayes.dictionary import Dictionary
-    from ...bayes.encoding import SchemaError
+    from ...bayes.dictionaries.dictionary import Dictionary
+    from ...bayes.values.encoding import SchemaError
 
     arguments = _arguments(result)
     if isinstance(arguments.get("id_column"), str):

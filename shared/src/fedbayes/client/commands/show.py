@@ -96,9 +96,9 @@ def _exported(result: dict[str, Any], path: Path) -> str:
     model: Any = result.get("model")
     if "to_bif" not in view_of(model).conversions:
         raise UsageProblem("--export: the result holds no Bayesian network; FILE.csv takes any answer as a table")
-    from ...bayes.bif import to_bif
+    from ...bayes.exchange.bif import to_bif
+    from ...bayes.exchange.xdsl import to_xdsl
     from ...bayes.network import BayesianNetwork
-    from ...bayes.xdsl import to_xdsl
 
     writers = {".bif": to_bif, ".xdsl": to_xdsl}
     return writers[path.suffix](BayesianNetwork.from_dict(model))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.features import Gaussian
 from ...bayes.naive_bayes import NaiveBayes
+from ...bayes.naive_bayes.features import Gaussian
 from ..models.naive_bayes import information, tables_of
 from .style import COLORS, GRID, INK, along, clean, color_of, dash_of, new_figure, wrapped, wrapped_name
 from .tables import LABEL, bars_height

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ...bayes.encoding import number_written
+from ...bayes.values.encoding import number_written
 
 if TYPE_CHECKING:
     import pandas as pd

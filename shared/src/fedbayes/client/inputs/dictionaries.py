@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...bayes.dictionary import Dictionary
-from ...bayes.encoding import SchemaError, canonical_text
-from ...bayes.frames import with_columns
+from ...bayes.dictionaries.dictionary import Dictionary
+from ...bayes.values.encoding import SchemaError, canonical_text
+from ...bayes.values.frames import with_columns
 from ..exits import UsageProblem
 from .files import read_json, read_text
 from .tables import read_table
@@ -76,7 +76,7 @@ def frame_as_fitted(frame: Any, content: Any, domain: Mapping[str, Any]) -> Any:
     """
     if not hasattr(frame, "columns") or not hasattr(frame, "iloc"):
         raise UsageProblem("the table must be a pandas data frame with a column for every feature of the model")
-    from ...bayes.missing import Reading
+    from ...bayes.values.missing import Reading
     from ...federation.tables.files import settled
 
     study = _study(content)
@@ -93,7 +93,7 @@ def _study(content: Any) -> Dictionary | None:
 
 def _applied(frame: Any, study: Dictionary | None) -> Any:
     """Return a frame with the recodes and derived columns of a dictionary, and with all rows."""
-    from ...bayes.recoding import applied
+    from ...bayes.dictionaries.recoding import applied
 
     if study is None:
         return frame

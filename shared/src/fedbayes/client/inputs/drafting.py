@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.dictionary import Dictionary
-from ...bayes.dictionary_entry import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Entry
-from ...bayes.encoding import canonical_text, nearest
-from ...bayes.formula import as_numbers, as_texts, each
-from ...bayes.missing import USUAL
-from ...bayes.recoding import applied
+from ...bayes.dictionaries.dictionary import Dictionary
+from ...bayes.dictionaries.entry import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Entry
+from ...bayes.dictionaries.recoding import applied
+from ...bayes.formulae.formula import as_numbers, as_texts, each
+from ...bayes.values.encoding import canonical_text, nearest
+from ...bayes.values.missing import USUAL
 
 MOST_CATEGORIES = 50  # that a person can check
 FEW_CODES = 10  # different whole numbers that may be categories

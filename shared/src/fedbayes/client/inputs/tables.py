@@ -107,7 +107,7 @@ def _tell_sheet(path: Path) -> None:
 
 
 def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers: Sequence[str] = ()) -> Any:
-    """Return a CSV, parquet or Excel file as a pandas frame; what is missing follows the rule of the stations (`fedbayes.bayes.missing`).
+    """Return a CSV, parquet or Excel file as a pandas frame; what is missing follows the rule of the stations (`fedbayes.bayes.values.missing`).
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
     UsageProblem
         If it is missing or cannot be read.
     """
-    from ...bayes.missing import Reading
+    from ...bayes.values.missing import Reading
     from ...federation.errors import DataProblem
     from ...federation.tables.files import KINDS, read_file
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...bayes.encoding import SchemaError, canonical_text
-from ...bayes.missing import MISSING
+from ...bayes.network.variable import MISSING_STATE
 from ...bayes.schema import LARGEST_BOUND, Column
-from ...bayes.variable import MISSING_STATE
-from ...bayes.written import printable
+from ...bayes.values.encoding import SchemaError, canonical_text
+from ...bayes.values.missing import MISSING
+from ...bayes.values.written import printable
 from ..exits import UsageProblem
 from ..view import view_of
 

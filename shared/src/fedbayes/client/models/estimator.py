@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...bayes.encoding import number_written
+from ...bayes.values.encoding import number_written
 from ...typing import Array, Floats
 from ..inputs.dictionaries import frame_as_fitted
 from .coverage import domain_of

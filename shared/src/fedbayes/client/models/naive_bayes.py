@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.features import Gaussian, Histogram
 from ...bayes.naive_bayes import NaiveBayes
+from ...bayes.naive_bayes.features import Gaussian, Histogram
 from ...typing import Floats
 
 GRID_POINTS = 64

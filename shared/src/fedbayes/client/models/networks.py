@@ -43,7 +43,7 @@ def to_pgmpy(model: Mapping[str, Any]) -> Any:
     ImportError
         pgmpy is not installed.
     """
-    from ...bayes import conversion
+    from ...bayes.exchange import pgmpy as conversion
     from ...bayes.network import BayesianNetwork
 
     try:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...bayes.encoding import SchemaError, canonical_text, categories_meant, number_of
-from ...bayes.model_matrix import columns_at
-from ...bayes.term_reader import read_terms
-from ...bayes.variable import MISSING_STATE
-from ...bayes.written import shortest
+from ...bayes.formulae.model_matrix import columns_at
+from ...bayes.formulae.term_reader import read_terms
+from ...bayes.network.variable import MISSING_STATE
+from ...bayes.values.encoding import SchemaError, canonical_text, categories_meant, number_of
+from ...bayes.values.written import shortest
 from ...typing import Array
 from ..exits import UsageProblem
 from ..kinds import COX, ENSEMBLE
@@ -114,8 +114,8 @@ def by_naive_bayes(model: Mapping[str, Any], frame: pd.DataFrame, label: str | N
 
 
 def _posterior(model: Mapping[str, Any], frame: pd.DataFrame, label: str) -> tuple[Sequence[str], Any]:
-    from ...bayes.inference import posteriors
     from ...bayes.network import BayesianNetwork
+    from ...bayes.network.inference import posteriors
 
     network = BayesianNetwork.from_dict(model)
     if label not in network.states:

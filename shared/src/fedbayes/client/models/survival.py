@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...bayes.encoding import canonical_text, categories_meant
+from ...bayes.values.encoding import canonical_text, categories_meant
 from ...typing import Floats
 
 if TYPE_CHECKING:

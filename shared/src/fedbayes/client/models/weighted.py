@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.written import shortest
+from ...bayes.values.written import shortest
 from ...typing import Floats
 
 

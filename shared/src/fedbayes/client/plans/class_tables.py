@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...bayes.missing import MISSING
+from ...bayes.values.missing import MISSING
 from ..running.catalogue import declared_of
 from ..running.local import Job
 from .expected import Feature, Tables, accuracy

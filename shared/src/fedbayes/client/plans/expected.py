@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...bayes.features import CategoricalTables
+from ...bayes.naive_bayes.features import CategoricalTables
 from ...randomness import ResearchSampler
 from ...typing import Floats, Integers
 

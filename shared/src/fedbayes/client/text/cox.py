@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...bayes.term_reader import read_terms
+from ...bayes.formulae.term_reader import read_terms
 from ..formats import number, p_value, title
 
 

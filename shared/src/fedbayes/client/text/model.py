@@ -40,8 +40,8 @@ def moments_of(model: Mapping[str, Any]) -> dict[str, str]:
     """Return, for every Gaussian feature of naive Bayes, its mean and standard deviation in each class, as it is put behind the word."""
     if all(feature.get("kind") != "gaussian" for feature in model["features"].values()):
         return {}
-    from ...bayes.features import Gaussian
     from ...bayes.naive_bayes import NaiveBayes
+    from ...bayes.naive_bayes.features import Gaussian
 
     classifier = NaiveBayes.from_dict(model)
     told = {}

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.dictionary_entry import Cut
-from ...bayes.encoding import canonical_text
+from ...bayes.dictionaries.entry import Cut
 from ...bayes.schema import LARGEST_BOUND
+from ...bayes.values.encoding import canonical_text
 from ...typing import Booleans
 from ..errors import ThresholdError
 

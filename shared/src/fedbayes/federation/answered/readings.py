@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.encoding import canonical_text
-from ...bayes.written import pointed
+from ...bayes.values.encoding import canonical_text
+from ...bayes.values.written import pointed
 from ...typing import Integers
 from ..tables.words import PLAIN as PLAIN
 from .record import Record
@@ -109,8 +109,8 @@ def _cut(
     """Return the bin of each value, `GONE` of what is missing or no number."""
     import pandas
 
-    from ...bayes.discretise import Bins
-    from ...bayes.network import MISSING
+    from ...bayes.network.discretise import Bins
+    from ...bayes.network.model import MISSING
 
     values = pandas.Series(_recoded(texts, missing, recode), dtype=object)
     codes = Bins(tuple(cuts)).encode(pandas.to_numeric(values, errors="coerce"))

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from ...bayes.frames import with_columns
+from ...bayes.values.frames import with_columns
 from .. import signatures
 from ..errors import ArgumentError
 from ..jobs import inherited

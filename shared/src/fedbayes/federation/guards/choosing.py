@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...bayes.encoding import canonical_text
+from ...bayes.values.encoding import canonical_text
 from ..errors import PolicyError, ThresholdError
 from ..tables import node_databases
 
 if TYPE_CHECKING:
-    from ...bayes.dictionary import Dictionary
+    from ...bayes.dictionaries.dictionary import Dictionary
     from .member import Member
     from .table_reader import TableReader
 
@@ -38,7 +38,7 @@ def note(station: Member, rows: int, left_out: int, named: int) -> None:
     left_out : int
         Rows that the subset leaves out. If they are few, the difference between all rows and the subset reveals them.
     named : int
-        Values that a recode names one by one (`fedbayes.bayes.recoding.named_values`). If there are fewer than `minimum_count` of them, they
+        Values that a recode names one by one (`fedbayes.bayes.dictionaries.recoding.named_values`). If there are fewer than `minimum_count` of them, they
         cannot make a group of rows that is large enough to be shown.
     """
     if (left_out or node_databases.preprocessing()) and rows < station.policy.minimum_rows:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...bayes.dictionary import Dictionary
-from ...bayes.encoding import SchemaError, nearest
+from ...bayes.dictionaries.dictionary import Dictionary
+from ...bayes.values.encoding import SchemaError, nearest
 from ..errors import ArgumentError, MessageError
 from ..perimeter.manifest import digest_of
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from ...bayes.dictionary import Dictionary
-from ...bayes.dictionary_entry import Cut
-from ...bayes.encoding import identifier_text
-from ...bayes.missing import public_part
+from ...bayes.dictionaries.dictionary import Dictionary
+from ...bayes.dictionaries.entry import Cut
+from ...bayes.values.encoding import identifier_text
+from ...bayes.values.missing import public_part
 from ..answered.history import History
 from ..errors import DataProblem, PolicyError, ThresholdError
 from ..node.memory import Memory
@@ -94,7 +94,7 @@ class TableReader(Member):
         domain: Mapping[str, Any] | None = None,
         identifiers: Sequence[str] = (),
     ) -> Any:
-        """Return the station's table with exactly `columns`. `fedbayes.bayes.missing` has the rule for missing cells.
+        """Return the station's table with exactly `columns`. `fedbayes.bayes.values.missing` has the rule for missing cells.
 
         Parameters
         ----------

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.bin_edges import MAXIMUM_BINS
-from fedbayes.bayes.counting import DEFAULT_BINS, Bins, feature_table, table_feature, table_width
-from fedbayes.bayes.encoding import nearest
-from fedbayes.bayes.features import Feature
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.naive_bayes.counting import DEFAULT_BINS, Bins, feature_table, table_feature, table_width
+from fedbayes.bayes.naive_bayes.features import Feature
 from fedbayes.bayes.schema import Schema
+from fedbayes.bayes.values.bin_edges import MAXIMUM_BINS
+from fedbayes.bayes.values.encoding import nearest
 
 from ...typing import Array, Floats, Integers
 from .. import arguments

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fedbayes.bayes.counting import DEFAULT_BINS
-from fedbayes.bayes.missing import MISSING
+from fedbayes.bayes.naive_bayes.counting import DEFAULT_BINS
+from fedbayes.bayes.values.missing import MISSING
 
 from ...dp.neighbors import NEIGHBORS
 from ...dp.shares import HONEST_FRACTION

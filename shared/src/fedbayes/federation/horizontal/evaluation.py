@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fedbayes.bayes.evaluation.small_counts import shown
+from fedbayes.bayes.evaluation.tallies import Tallies, coarse_auc, scores_of
 from fedbayes.bayes.schema import SchemaError
-from fedbayes.bayes.small_counts import shown
-from fedbayes.bayes.tallies import Tallies, coarse_auc, scores_of
 
 from ...typing import Integers
 from .. import results

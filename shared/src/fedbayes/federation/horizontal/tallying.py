@@ -9,10 +9,10 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from fedbayes.bayes import metrics
-from fedbayes.bayes.frames import with_columns
+from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.evaluation.tallies import SCORE_BINS, Tallies, joint_table, scored_classes, tallies_of_joint, tally
 from fedbayes.bayes.schema import Column, Schema
-from fedbayes.bayes.tallies import SCORE_BINS, Tallies, joint_table, scored_classes, tallies_of_joint, tally
+from fedbayes.bayes.values.frames import with_columns
 
 from ...typing import Array, Floats, Integers
 from ..errors import DataProblem, MessageError

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.column_codes import identifier_codes
+from fedbayes.bayes.values.column_codes import identifier_codes
 
 from ...typing import Array, Booleans, Integers
 from ..errors import ArgumentError

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...bayes.encoding import composed, composed_all
+from ...bayes.values.encoding import composed, composed_all
 from ...dp.promise import budget_delta, excess
 from ..errors import BudgetError, PolicyError
 from ..tables.names import differs_unseen

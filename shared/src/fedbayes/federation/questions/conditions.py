@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes import column_codes
-from ...bayes.encoding import SchemaError, canonical_text, is_number, meant_texts
 from ...bayes.schema import LARGEST_BOUND, Column
+from ...bayes.values import column_codes
+from ...bayes.values.encoding import SchemaError, canonical_text, is_number, meant_texts
 from ...typing import Array, Booleans
 from ..errors import ArgumentError, DataProblem, ThresholdError
 from .factor_info import Condition

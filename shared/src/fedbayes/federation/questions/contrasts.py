@@ -1,6 +1,6 @@
 """Linear functions of tables that are measured in place of their cells: how they are asked for, taken of shares, and what one record changes in them.
 
-Along every axis of a table a matrix of whole numbers is applied, one a column (`fedbayes.bayes.balance` makes good ones). Stations take any that have
+Along every axis of a table a matrix of whole numbers is applied, one a column (`fedbayes.bayes.markov.balance` makes good ones). Stations take any that have
 the states of their columns (`Contrasts.check_states`): each computes from the matrices themselves how much one record can change.
 """
 

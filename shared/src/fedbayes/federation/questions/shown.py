@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes import profile
+from ...bayes.counts import profile
 from ...bayes.schema import Column
 from ...typing import Integers
 from ..messages.codec import Message

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...bayes import profile
-from ...bayes.counting import DEFAULT_BINS, bins_of
+from ...bayes.counts import profile
+from ...bayes.naive_bayes.counting import DEFAULT_BINS, bins_of
 from ...bayes.schema import Column, Schema
 from ...typing import Integers
 from ..declare import TARGET, argument

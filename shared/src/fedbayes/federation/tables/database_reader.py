@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...bayes.encoding import SchemaError, is_number
-from ...bayes.formula import as_numbers, as_texts
-from ...bayes.missing import Reading
+from ...bayes.formulae.formula import as_numbers, as_texts
+from ...bayes.values.encoding import SchemaError, is_number
+from ...bayes.values.missing import Reading
 from ..errors import DataProblem, PolicyError, ThresholdError
 from . import node_databases
 from .dialect import Dialect, of_file

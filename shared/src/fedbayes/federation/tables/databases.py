@@ -20,7 +20,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from ...bayes.written import EXACT, inexact
+from ...bayes.values.written import EXACT, inexact
 from ..errors import DataProblem, PolicyError
 
 ROWS = 50_000  # fetched at a time

@@ -11,8 +11,8 @@ from typing import Any
 from xml.etree import ElementTree
 from zipfile import BadZipFile, ZipFile
 
-from ...bayes.missing import Reading
-from ...bayes.written import EXACT
+from ...bayes.values.missing import Reading
+from ...bayes.values.written import EXACT
 from ..errors import DataProblem
 from .names import check_distinct
 

@@ -1,4 +1,4 @@
-"""A file as a frame, on a node or on this machine: the same cells are missing in every kind of file (`fedbayes.bayes.missing`)."""
+"""A file as a frame, on a node or on this machine: the same cells are missing in every kind of file (`fedbayes.bayes.values.missing`)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...bayes.encoding import composed
-from ...bayes.missing import Reading, settle
-from ...bayes.written import inexact
+from ...bayes.values.encoding import composed
+from ...bayes.values.missing import Reading, settle
+from ...bayes.values.written import inexact
 from ..errors import DataProblem
 from . import parquet
 from .dialect import Dialect, lines, of_file
@@ -119,7 +119,7 @@ def _texts(path: Path, names: Sequence[str], separator: str, lost: Sequence[int]
 
 
 def settled(frame: Any, reading: Reading, convert: bool = False) -> Any:
-    """Return a data frame in which every missing cell is one; of the given one nothing changes (see `bayes.missing.settle`)."""
+    """Return a data frame in which every missing cell is one; of the given one nothing changes (see `bayes.values.missing.settle`)."""
     rules = [reading.rule(str(name)) for name in frame.columns]
     columns = [frame.iloc[:, position] for position in range(len(rules))]
     changed = {

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.missing import Reading, Rule, settle
-from ...bayes.written import as_nullable, inexact
+from ...bayes.values.missing import Reading, Rule, settle
+from ...bayes.values.written import as_nullable, inexact
 from ..errors import DataProblem
 from .dialect import Dialect, lines
 

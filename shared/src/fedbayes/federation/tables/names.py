@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from ...bayes.encoding import composed
+from ...bayes.values.encoding import composed
 from ..errors import DataProblem
 
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ...bayes.encoding import composed_all, is_number
+from ...bayes.values.encoding import composed_all, is_number
 from ..errors import PolicyError
 
 ADDRESSED = ("sql", "omop")  # kinds of databases that may be at an address instead of in a file

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.column_codes import MISSING, Coded, Distinct, without
-from ...bayes.missing import Reading, Rule, settle
-from ...bayes.written import EXACT, dates_as_text
+from ...bayes.values.column_codes import MISSING, Coded, Distinct, without
+from ...bayes.values.missing import Reading, Rule, settle
+from ...bayes.values.written import EXACT, dates_as_text
 from ...typing import Array
 from ..errors import DataProblem
 from .large_csv import ROWS, settled_column
@@ -19,7 +19,7 @@ from .large_csv import ROWS, settled_column
 _UNNAMED = re.compile(r"__index_level_[0-9]+__")
 """What pandas calls an index without a name."""
 PART = 2**16
-"""Rows of a part of a file, unless more are asked for; see `BLOCK` of `fedbayes.bayes.encoding`."""
+"""Rows of a part of a file, unless more are asked for; see `BLOCK` of `fedbayes.bayes.values.encoding`."""
 
 
 def _schema(path: Path) -> Any:

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...bayes.dictionary import Dictionary
-from ...bayes.dictionary_entry import Cut
-from ...bayes.encoding import canonical_text, composed
-from ...bayes.missing import Reading
-from ...bayes.recoding import applied, named_values
+from ...bayes.dictionaries.dictionary import Dictionary
+from ...bayes.dictionaries.entry import Cut
+from ...bayes.dictionaries.recoding import applied, named_values
+from ...bayes.values.encoding import canonical_text, composed
+from ...bayes.values.missing import Reading
 from ..errors import DataProblem
 from . import node_databases, parquet
 from .database_reader import ReadingErrors, read_database
@@ -46,7 +46,7 @@ class Source:
     separator, decimal : str, optional
         As the administrator says of a CSV file; see `dialect`.
     alone : bool
-        Whether every cell is read by itself (`fedbayes.bayes.missing.Reading`).
+        Whether every cell is read by itself (`fedbayes.bayes.values.missing.Reading`).
 
     Attributes
     ----------

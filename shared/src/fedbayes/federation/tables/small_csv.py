@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bayes.column_codes import nearest_floats
-from ...bayes.encoding import composed
-from ...bayes.missing import TRUTH, USUAL, Reading, Rule
+from ...bayes.values.column_codes import nearest_floats
+from ...bayes.values.encoding import composed
+from ...bayes.values.missing import TRUTH, USUAL, Reading, Rule
 from .dialect import Dialect, lines
 
 LARGEST_BYTES = 1_000_000  # below which Python's reader is quicker than the import of pandas

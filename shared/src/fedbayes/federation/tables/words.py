@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ...bayes.encoding import canonical_text
+from ...bayes.values.encoding import canonical_text
 
 
 def words_of(missing: Collection[str], listed: Collection[str], recode: Mapping[str, Any]) -> str:

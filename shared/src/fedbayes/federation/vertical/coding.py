@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...bayes import column_codes
-from ...bayes.dictionary_entry import Cut
-from ...bayes.discretise import Bins, equal_width, published, quantile
-from ...bayes.encoding import SchemaError, canonical_text, number_written
+from ...bayes.dictionaries.entry import Cut
+from ...bayes.network.discretise import Bins, equal_width, published, quantile
 from ...bayes.schema import LARGEST_BOUND, Column
+from ...bayes.values import column_codes
+from ...bayes.values.encoding import SchemaError, canonical_text, number_written
 from ..errors import DataProblem, ThresholdError
 from .states import DEFAULT_BINS, MOST_STATES, ColumnStates, public_states
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...bayes.graph import Edges
+from ...bayes.network.graph import Edges
 from ...dp.neighbors import OF_RECORDS
 from .. import arguments as checks
 from ..declare import PARTIES, TARGET, Arguments, When, argument, unless

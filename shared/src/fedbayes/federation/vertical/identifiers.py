@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ...bayes.encoding import canonical_text
+from ...bayes.values.encoding import canonical_text
 from ...mpc import alignment
 from ..errors import ArgumentError, DataProblem
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.frames import with_columns
+from ...bayes.values.frames import with_columns
 from ...mpc import alignment, factors
 from ...typing import Array, Integers
 from ..errors import ArgumentError, MessageError, PolicyError, ThresholdError

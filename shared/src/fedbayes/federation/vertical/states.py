@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.discretise import Bins, equal_width
-from ...bayes.encoding import SchemaError, canonical_text, is_number, nearest
-from ...bayes.missing import without_top
+from ...bayes.network.discretise import Bins, equal_width
+from ...bayes.network.variable import MISSING_STATE, Variable
 from ...bayes.schema import Column
-from ...bayes.variable import MISSING_STATE, Variable
+from ...bayes.values.encoding import SchemaError, canonical_text, is_number, nearest
+from ...bayes.values.missing import without_top
 from .. import arguments
 from ..errors import ArgumentError, PolicyError
 

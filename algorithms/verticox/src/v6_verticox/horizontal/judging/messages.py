@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.by_rows import product
 from fedbayes.federation import Message
 from fedbayes.federation.horizontal import ROW, CountNoise, Unit
 from fedbayes.federation.messages.arrays import check_array
 from fedbayes.typing import Array
 
 from ...cox.baseline import Step, steps_of
+from ...cox.row_products import product
 from ..messages import Question
 
 FINE = 64

@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.by_rows import product
-from fedbayes.bayes.column_codes import numbers
 from fedbayes.bayes.schema import Column, Schema
+from fedbayes.bayes.values.column_codes import numbers
 from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.horizontal import Unit, schema_errors
 from fedbayes.typing import Array, Booleans, Floats
 
+from ...cox.row_products import product
 from ..messages import Question
 from ..rows import block
 from .layout import LONGEST_INFORMATION, LONGEST_MISSED, Layout, Whole, numeric, outline_layout, slope_layout

@@ -1,0 +1,72 @@
+"""Scores of records that do not show one record: predictions in groups, and tables of counts without small ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...typing import Booleans, Floats
+
+
+def grouped(probabilities: Floats, weight: Floats, minimum: float) -> Floats:
+    """Return predictions that fewer than `minimum` records have as the mean of a group with enough records.
+
+    Parameters
+    ----------
+    probabilities : float array, shape (patterns, classes)
+        Prediction of every pattern of records.
+    weight : float array, shape (patterns,)
+        Records of each.
+    minimum : float
+        Fewest records of a group; 0 or 1 leaves all as it is.
+
+    Notes
+    -----
+    Neighbours in predicted class and certainty form a group, so scores change little; a network that is made to
+    give one record a prediction of its own scores like its neighbours.
+    """
+    if minimum <= 1 or not len(weight):
+        return probabilities
+    _, same = np.unique(probabilities.round(12), axis=0, return_inverse=True)
+    kinds = int(same.max()) + 1
+    records: Floats = np.bincount(same.ravel(), weights=weight, minlength=kinds).astype(np.float64)
+    sums = np.stack([np.bincount(same.ravel(), weights=weight * part, minlength=kinds) for part in probabilities.T], 1)
+    means = sums / np.maximum(records, 1e-300)[:, None]
+    order = np.lexsort((means.max(axis=1), means.argmax(axis=1)))
+    group = np.zeros(kinds, dtype=np.int64)
+    current, held = 0, 0.0
+    for kind in order:
+        group[kind] = current
+        held += records[kind]
+        if held >= minimum:
+            current, held = current + 1, 0.0
+    if held > 0 and current > 0:
+        group[group == current] = current - 1
+    share: Floats = np.bincount(group, weights=records).astype(np.float64)
+    joined = np.stack([np.bincount(group, weights=records * part) for part in means.T], 1) / share[:, None]
+    result: Floats = joined[group][same.ravel()]
+    return result
+
+
+def shown(confusion: Floats, minimum: float) -> list[list[float | None]]:
+    """Return a confusion table with small counts, and what sums of lines would give back, as None."""
+    counts = np.asarray(confusion, dtype=np.float64)
+    hidden = (counts > 0) & (counts < minimum)
+    changed = bool(hidden.any())
+    while changed:
+        changed = any(_complete(counts[line], hidden[line]) for line in range(len(counts)))
+        changed |= any(_complete(counts[:, line], hidden[:, line]) for line in range(counts.shape[1]))
+        if not changed and counts[hidden].sum() < minimum and not hidden.all():
+            hidden[np.unravel_index(int(np.argmin(np.where(hidden, np.inf, counts))), counts.shape)] = True
+            changed = True
+    return [
+        [None if hide else float(value) for value, hide in zip(values, hides, strict=True)]
+        for values, hides in zip(counts, hidden, strict=True)
+    ]
+
+
+def _complete(counts: Floats, hidden: Booleans) -> bool:
+    """Hide the smallest visible count of a line that has exactly one hidden; tell whether any was."""
+    if int(hidden.sum()) != 1 or hidden.all():
+        return False
+    hidden[int(np.argmin(np.where(hidden, np.inf, counts)))] = True
+    return True
