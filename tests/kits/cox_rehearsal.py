@@ -16,6 +16,7 @@ from fedbayes.mpc.wires import expand_wide
 from v6_verticox.cox.tails import Tails, reach
 from v6_verticox.messages.names import START, Name
 from v6_verticox.messages.private import Stage
+from v6_verticox.messages.setup import Plan
 from v6_verticox.rounds.points import Gradient
 from v6_verticox.shares.layout import FEATURE_BITS, LINE_BITS, Layout
 from v6_verticox.shares.layout import beside as beside_step
@@ -53,10 +54,10 @@ class Rehearsal:
             self.trend,
         )
         used = len(self.holder.order)
-        strata = tuple(int(size) for size in self.holder.sizes)
-        public = tuple(self.holder.rows.large)
+        strata = [int(size) for size in self.holder.sizes]
+        public = list(self.holder.rows.large)
         band, single = self.holder.rows.band, self.holder.single
-        self.layout = Layout(used, sum(self.features), count, strata, count - 1, public, band, count, single)
+        self.layout = Layout(Plan(list(range(count)), self.features, count, used, strata, used, public, band, single))
         self.dealt_wires: dict[str, Any] = {}
         self.rows = rows
         self.events = float(self.event.sum())
@@ -119,7 +120,7 @@ class Rehearsal:
 
     async def start(self) -> Gradient:
         stages = [Stage("features"), Stage("last"), Stage("information", rows=self.baseline_rows)]
-        if self.layout.band:
+        if self.layout.plan.band:
             stages.insert(1, Stage("tied"))
         self._deal(stages)
         values = np.concatenate(self.columns, axis=1)
@@ -127,7 +128,7 @@ class Rehearsal:
         for index, block in enumerate(self.columns):
             names.append(f"features/{index}")
             blocks.append((index, self._filled(block), FEATURE_BITS))
-        shape = (self.layout.rows, values.shape[1])
+        shape = (self.layout.plan.rows, values.shape[1])
         published = self._permute_features(names, blocks, shape)
         for name, entered in self.holder.entries(self.programs[-1].engine).items():
             for program in self.programs:
@@ -163,7 +164,7 @@ class Rehearsal:
         self._step, self._coefficients = step, coefficients
         self.beside = {beside_step(step, place): point for place, point in enumerate(beside)}
         plans = {step: list(plan), **{key: point.plan for key, point in self.beside.items()}}
-        self._version = max(CORRECTING if self.layout.band else 1, *(len(own) for own in plans.values()))
+        self._version = max(CORRECTING if self.layout.plan.band else 1, *(len(own) for own in plans.values()))
         sources = {
             key: self.accepted[self.beside[key].source if key in self.beside else max(self.accepted)] for key in plans
         }

@@ -13,6 +13,7 @@ from fedbayes.federation.rounds import Federation
 from fedbayes.mpc.shared_fixed import Dealer, Party
 from fedbayes.mpc.wide import Wide
 from v6_verticox.messages.private import Stage
+from v6_verticox.messages.setup import Plan
 from v6_verticox.shares.clusters import (
     KIND,
     arranged,
@@ -33,6 +34,17 @@ STAGE, PARTIES = Stage(KIND, 3, 2), 3
 RANDOM = np.random.default_rng(2)
 
 
+def layout_of(rows: int, features: int, records: int, clusters: int, copies: int = 1) -> Layout:
+    holders, widths, cases = (
+        list(range(PARTIES)),
+        [features] + [0] * (PARTIES - 1),
+        {"weighted": copies > 1, "copies": copies},
+    )
+    return Layout(
+        Plan(holders, widths, 99, rows, [rows], records * copies, [], 0, False, clusters=[0, clusters], **cases)
+    )
+
+
 def rehearsed(
     codes: np.ndarray, residuals: np.ndarray, blank: int, relayed: bool, copies: int = 1
 ) -> tuple[np.ndarray, dict[str, Any]]:
@@ -42,8 +54,7 @@ def rehearsed(
     """
     keys = [RANDOM.bytes(32) for _ in range(PARTIES)]
     records, features, rows = len(codes), residuals.shape[1], len(residuals) + blank
-    shape = {"records": records, "copies": copies, "clusters": int(codes.max()) + 1}
-    layout = Layout(rows, features, PARTIES, (rows,), PARTIES - 1, **shape)
+    layout = layout_of(rows, features, records, int(codes.max()) + 1, copies)
     dealer, grouper_key = Dealer(keys), keys[0 if relayed else -1]
     mask = dealer.random("opened", (rows, features))
     filled = np.concatenate([residuals, np.full((blank, features), 1e-6)])  # rounding leaves something of blank rows
@@ -88,7 +99,7 @@ def test_blocks_hold_any_clusters_and_follow_from_two_counts() -> None:
         largest_first = np.sort(np.bincount(codes))[::-1]
         assert np.all(largest_first <= sizes)
         assert sorted(place for place in arranged(codes, sizes) if place < records) == list(range(records))
-    layout = Layout(10_000, 1, 1, (10_000,), 0, records=10_000, clusters=4_000)
+    layout = layout_of(10_000, 1, 10_000, 4_000)
     assert places_of(layout) < 10_000 * (1 + np.log(4_000))
 
 

@@ -10,6 +10,7 @@ from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.mpc.wide import Wide
 from v6_verticox.cox import likelihood
 from v6_verticox.cox.outcome import checked
+from v6_verticox.messages.setup import Plan
 from v6_verticox.shares.layout import Layout
 from v6_verticox.shares.sorting import OutcomeHolder, as_places
 from v6_verticox.shares.ties import corrected, corrected_back
@@ -156,7 +157,8 @@ def test_maps_of_ties_are_those_of_efron_and_transposed(seed, limit):
     holder = tied_holder(seed, limit)
     rng, rows = np.random.default_rng(seed), len(holder.order)
     weight = np.append(rng.uniform(0.5, 2.0, len(holder.time)), 0.0)[holder.rows.record]
-    shape = Layout(rows, 1, 1, tuple(holder.rows.sizes), 0, tuple(holder.rows.large), holder.rows.band)
+    sizes, ties = list(holder.rows.sizes), list(holder.rows.large)
+    shape = Layout(Plan([1, 2], [1, 0], 3, rows, sizes, rows, ties, holder.rows.band, False))
     values, bands = Wide.encode(weight[:, None], 30), Wide.encode(holder.bands, 20)
     sums = shape.suffix(values)
     risk = shape.public_ties().risk(sums).decode(50) + corrected(bands, values).decode(50)

@@ -16,6 +16,7 @@ from fedbayes.client.models.predictions import by_cox
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, ThresholdError
 from fedbayes.federation.rounds import Federation
 from v6_verticox.messages.private import Stage
+from v6_verticox.messages.setup import Plan
 from v6_verticox.shares import products as shared
 from v6_verticox.shares.layout import Layout
 
@@ -342,7 +343,7 @@ def test_a_plan_that_guards_less_is_refused(patients, monkeypatch):
 
 @pytest.mark.parametrize("factors", [1, 2, 3, 4, 7, 9, 10, 28])
 def test_factors_are_multiplied_three_at_a_time(factors):
-    layout = Layout(rows=4, features=1, factors=factors, strata=(4,), owner=0)
+    layout = Layout(Plan(list(range(factors + 1)), [1] * factors + [0], 99, 4, [4], 4, [], 0, True))
     values = {place: 1 << place for place in range(layout.multiplied)}
     made = layout.multiplied
     for chosens in layout.multiplications():

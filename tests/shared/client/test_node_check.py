@@ -75,7 +75,7 @@ WRONGS = [
         ENV + "  FEDBAYES_ALLOWED_FUNCTIONS: fit,partial_open_channel,partial_prepair\n",
         17,
         "ignored",
-        "'partial_prepair' is a function of no method that is installed here; did you mean 'partial_prepare'?",
+        "'partial_prepair' is a function of no method that is installed here (did you mean 'partial_prepare'?)",
     ),
     (ENV, ENV + "  FEDBAYES_PINNED_KEYS: north\n", 17, "stops", "{organization: fingerprint}"),
     (ENV, ENV + "  FEDBAYES_PINNED_KEYS: {north: 12ab}\n", 17, "stops", "the key of north is no fingerprint"),

@@ -250,7 +250,7 @@ def test_tables_are_remembered_as_one_unless_a_column_has_other_states(tmp_path)
         {"age": plain["age"]},
     ):
         assert record.admit_table(one, 5, COLUMNS.get)
-    with record._record.reading() as remembered:
+    with record.reading() as remembered:
         assert selections._tables(remembered) == [
             {"age": plain["age"], "sex": plain["sex"]},
             {"age": bins_of(plain["age"], [40])},

@@ -16,7 +16,6 @@ from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 from fedbayes.federation import errors
 from fedbayes.federation.answered import organizations
 from fedbayes.federation.answered.organizations import Answers, tells_of_few
-from fedbayes.federation.answered.record import Record
 from fedbayes.federation.errors import StationError
 
 ROWS = 60
@@ -132,7 +131,7 @@ def test_nobody_fills_the_record(tmp_path):
         record.admit(["age"], [frozenset(map(str, np.flatnonzero(rng.random(11) < 0.7)))], 1) for _ in range(400)
     ]
     assert sum(admitted) > organizations.MOST_SETS
-    with Record(tmp_path, "table", "answers", "members").reading() as remembered:
+    with Answers(tmp_path, "table").reading() as remembered:
         assert 1 <= len(remembered.of("age")) <= 11
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from fedbayes.bayes.network.graph import Edges, parents_of_edges
 from fedbayes.bayes.search.scores import SCORES
 from fedbayes.bayes.search.structure import SearchSpace, predecessors
-from fedbayes.bayes.values.encoding import nearest
+from fedbayes.bayes.values.names import nearest
 from fedbayes.federation.declare import TARGET, argument, unless, when
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.kinds import COLUMN, EPSILON, choice, columns, json_value, number, whole

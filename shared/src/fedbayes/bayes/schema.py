@@ -28,10 +28,10 @@ from .values.encoding import (
     check_missing,
     composed,
     equal_widths,
-    nearest,
     with_aliases,
 )
 from .values.missing import MISSING, top_missing, without_top
+from .values.names import nearest
 
 __all__ = ["LARGEST_BOUND", "MAXIMUM_CATEGORIES", "Column", "Outside", "Schema", "SchemaError"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from ..bayes.values.names import near
 
 ASKED_OF_STATIONS = ("run", "check", "plan")
 COMMAND_OF_TASKS = 2
@@ -53,7 +53,7 @@ def hint_of(error: BaseException) -> str:
     if type(error).__name__ == "NoSuchOption" and command in ASKED_OF_STATIONS:
         option = str(getattr(error, "option_name", ""))
         known = [name for one in context.command.params for name in one.opts]  # type: ignore[union-attr]
-        if get_close_matches(option, known, 1, MISSPELT):
+        if near(option, known, MISSPELT):
             return ""
         name = option.lstrip("-").replace("-", "_")
         return f"; an argument of the function is given as --arg {name[:60]}=VALUE"

@@ -6,7 +6,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from ..bayes.values.encoding import nearest
+from ..bayes.values.names import nearest
 from .errors import ArgumentError
 
 PREFIX = "v6_"

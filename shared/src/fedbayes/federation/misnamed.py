@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from ..bayes.values.encoding import nearest
+from ..bayes.values.names import nearest
 
 SIMILAR = {
     "features": ["columns", "covariates", "variables", "predictors", "x", "X"],

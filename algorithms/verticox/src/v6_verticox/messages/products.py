@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fedbayes.federation import Message
 
 CENTRE_UNITS = 16
@@ -109,6 +111,6 @@ class Product(Message):
             raise ValueError("the plan's product is out of range")
 
 
-def width_of(products: list[Product] | tuple[Product, ...]) -> int:
+def width_of(products: Sequence[Product]) -> int:
     """Return how many columns products have."""
     return sum(one.width for one in products)

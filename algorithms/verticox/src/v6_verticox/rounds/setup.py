@@ -17,8 +17,9 @@ from ..cox.inference import CLUSTERS_PER_COLUMN
 from ..cox.tails import Tails
 from ..messages.products import Product
 from ..messages.setup import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
-from ..shares.agreed import layout, most_points
+from ..shares.agreed import most_points
 from ..shares.complete import expected
+from ..shares.layout import Layout
 from .joining import aligned, check_outcome, check_somewhere, joined
 from .products import Planned, check_products, planned
 
@@ -170,7 +171,7 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
 
 def _check_enough(question: Question, plan: Plan, records: int) -> None:
     """Refuse few records, or few clusters, for so many design columns."""
-    features = layout(plan).features
+    features = Layout(plan).features
     if records < RECORDS_PER_COLUMN * features:
         raise ThresholdError("there are too few records for that many design columns; use fewer features")
     if plan.clusters and plan.clusters[1] < CLUSTERS_PER_COLUMN * features:

@@ -22,7 +22,8 @@ from ..messages.private import (
     StageRequest,
 )
 from ..messages.setup import Plan
-from ..shares.agreed import CHECK, check_bound, grouper, layout, places_of, taker, total_of, verifier
+from ..shares.agreed import CHECK, check_bound, grouper, places_of, taker, total_of, verifier
+from ..shares.layout import Layout
 from ..shares.travel import forms
 from .lockstep import Rounds
 from .setup import Prepared
@@ -46,7 +47,7 @@ class Stages:
     def __init__(self, federation: Rounds, plan: Plan) -> None:
         self.federation, self.plan = federation, plan
         self.counts: list[int] | None = None
-        self._layout = layout(plan)
+        self._layout = Layout(plan)
         self._for_stations: dict[int, dict[int, Sealed]] = {}
         self.forget()
 

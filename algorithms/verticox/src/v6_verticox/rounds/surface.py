@@ -20,9 +20,10 @@ from ..messages.private import (
     PermuteRequest,
     Stage,
 )
-from ..shares.agreed import grouper, layout, places_of
+from ..shares.agreed import grouper, places_of
 from ..shares.clusters import KIND
 from ..shares.complete import NODES, integrated, opened_names
+from ..shares.layout import Layout
 from ..shares.layout import beside as beside_step
 from ..shares.newton_step import read_baseline
 from ..shares.program import CORRECTING
@@ -71,7 +72,7 @@ class FederatedSurface:
         self.hazard: Floats = np.zeros(0)
         self.trend: Floats = np.zeros(0)
         self.null, self.null_error = prepared.outcome.log_likelihood, 0.0
-        self._layout = layout(prepared.plan)
+        self._layout = Layout(prepared.plan)
         self._stages = Stages(federation, prepared.plan)
         self._source, self._version, self._step = START, 0, 0
         self._accepted, self._beside = {0: START}, dict[int, Beside]()

@@ -14,7 +14,6 @@ from fedbayes.mpc.wide import Wide
 
 from ..messages.names import Input, Name
 from ..messages.private import MOST_POINTS
-from ..messages.products import width_of
 from ..messages.setup import Plan
 from .layout import Layout, line_names, presence_name
 from .products import SLANT, column_inputs, point_inputs
@@ -25,36 +24,13 @@ FEW_POINTS = 10
 """As many a fit may always take, also where records are few for its columns."""
 
 
-def layout(plan: Plan) -> Layout:
-    """Return the shapes that all roles know."""
-    return Layout(
-        rows=plan.rows,
-        features=sum(plan.widths) + width_of(plan.products),
-        factors=len(step_inputs(plan, 1)) - len(plan.products),
-        strata=tuple(plan.strata),
-        owner=len(plan.holders) - 1,
-        ties=tuple((first, size) for first, size in plan.ties),
-        band=plan.band,
-        single=plan.single,
-        lines=len(own_parts(plan)),
-        complete=plan.complete,
-        weighted=plan.weighted,
-        products=tuple(plan.products),
-        flat=plan.flat or plan.complete > 0.0,
-        records=plan.records // plan.copies,
-        copies=plan.copies,
-        clusters=plan.clusters[1] if plan.clusters else 0,
-    )
-
-
 def most_points(plan: Plan) -> int:
     """Return at how many points after zero a job may evaluate the likelihood: few enough that what is told of a column does not determine it, but ten always.
 
     At each point central learns of every column one number of the gradient and as many of the information matrix as there are columns. Who knows the
     risks there (a central at the outcome holder that leaves the others' coefficients zero) has so many equations for the column's values.
     """
-    equations = sum(plan.widths) + width_of(plan.products) + 1
-    return min(MOST_POINTS, max(FEW_POINTS, plan.records // equations - 1))
+    return min(MOST_POINTS, max(FEW_POINTS, plan.records // (Layout(plan).features + 1) - 1))
 
 
 def taker(plan: Plan, aggregator: int) -> int:
@@ -78,12 +54,6 @@ def grouper(plan: Plan) -> int:
     return plan.clusters[0]
 
 
-def own_parts(plan: Plan) -> list[int]:
-    """Return the share holders that have a part of the linear predictor to themselves: by columns, or as choosers of a product."""
-    choosers = {one.chooser for one in plan.products}
-    return [index for index, width in enumerate(plan.widths) if width or index in choosers]
-
-
 def places_of(plan: Plan, index: int) -> list[int]:
     """Return where the coefficients that a share holder needs are among all: of its columns, then of its products in their order."""
     start = sum(plan.widths[:index])
@@ -105,10 +75,7 @@ def step_inputs(plan: Plan, step: int) -> list[Input]:
             *presence,
             *column_inputs(plan.products),
         ]
-    owner = len(plan.widths) - 1 if plan.weighted else None
-    parts = own_parts(plan)
-    entering = [index for index in range(len(plan.widths)) if index in parts or plan.complete or index == owner]
-    factors = [Input(Name("factor", step, part=place), index, 1) for place, index in enumerate(entering)]
+    factors = [Input(Name("factor", step, part=place), index, 1) for place, index in enumerate(Layout(plan).factors)]
     return factors + point_inputs(plan.products, step)
 
 
@@ -117,9 +84,8 @@ def inputs_of(plan: Plan, step: int, beside: Iterable[int]) -> list[Input]:
     others = list(beside)
     entries = [entry for one in (step, *others) for entry in step_inputs(plan, one)]
     if others:
-        entries += [
-            Input(n, index, 1) for n, index in zip(line_names(layout(plan), step), own_parts(plan), strict=True)
-        ]
+        shapes = Layout(plan)
+        entries += [Input(n, index, 1) for n, index in zip(line_names(shapes, step), shapes.lines, strict=True)]
         entries += point_inputs(plan.products, step, SLANT)
     return entries
 

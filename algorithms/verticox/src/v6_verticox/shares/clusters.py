@@ -76,7 +76,7 @@ def relay_mask(key: bytes, stage: Stage, shape: tuple[int, ...]) -> Wide:
 def in_common_order(key: bytes, rows: Wide, layout: Layout) -> Wide:
     """Return rows of the dealer's order at their records, whose rows are summed; `key` is that of the outcome holder and the dealer."""
     sorted_rows, records = rows[np.argsort(secret_order(key, rows.shape[0]), kind="stable")], layout.records
-    return reduce(add, (sorted_rows[copy * records : (copy + 1) * records] for copy in range(layout.copies)))
+    return reduce(add, (sorted_rows[copy * records : (copy + 1) * records] for copy in range(layout.plan.copies)))
 
 
 def delta(

@@ -54,7 +54,7 @@ def opened_names(layout: Layout) -> list[Name]:
 
 def gathered(engine: Engine, layout: Layout, permuted: Mapping[Name, Wide]) -> dict[Name, Share]:
     """Multiply the stations' presence columns, group by group (in the dealer's order of the rows)."""
-    shape, result = (layout.rows, 1), dict[Name, Share]()
+    shape, result = (layout.plan.rows, 1), dict[Name, Share]()
     for name, group in zip(opened_names(layout), groups(layout), strict=True):
         own = [presence_name(index) for index in group]
         wires = [Wire(permuted.get(column), engine.random(column, shape), 0) for column in own]
@@ -82,8 +82,8 @@ def first_reciprocals(layout: Layout, events: Wire) -> Wire:
 
 def expected_at_risk(layout: Layout) -> Floats:
     """Return how many complete records are expected at risk, row by row, (rows,)."""
-    left = np.concatenate([np.arange(size, 0, -1) for size in layout.strata])
-    return np.asarray(layout.complete * left, dtype=np.float64)
+    left = np.concatenate([np.arange(size, 0, -1) for size in layout.plan.strata])
+    return np.asarray(layout.plan.complete * left, dtype=np.float64)
 
 
 def blended(engine: Engine, layout: Layout, name: str, at_risk: Wire, node: int) -> Wire:
@@ -108,8 +108,8 @@ def expected_level(engine: Engine, layout: Layout, events: Wire) -> Share:
 
 def integrated(layout: Layout, levels: Floats, exact: float) -> tuple[float, float]:
     """Return sum_j c_j d_j log(S0_j / m_j) of `level` at `NODES`, and how far it may be off; `exact`: how far the levels may be off."""
-    nodes, largest = np.round(NODES * 2.0**BLEND_BITS) / 2.0**BLEND_BITS, 1.0 / layout.complete
-    return sum_of_logs(levels, nodes, WEIGHTS, largest / max(layout.strata), largest, exact)
+    nodes, largest = np.round(NODES * 2.0**BLEND_BITS) / 2.0**BLEND_BITS, 1.0 / layout.plan.complete
+    return sum_of_logs(levels, nodes, WEIGHTS, largest / max(layout.plan.strata), largest, exact)
 
 
 def _plus(wire: Wire, known: Floats) -> Wire:
@@ -120,7 +120,7 @@ def _plus(wire: Wire, known: Floats) -> Wire:
 
 def counts(engine: Engine, layout: Layout, present: Wire, events: Wire, columns: Wire) -> dict[str, Share]:
     """Return complete records of each stratum, (strata, 1), their events, (1, 1), and the sums of the columns over them, (1, features)."""
-    ends = np.cumsum((0, *layout.strata))
+    ends = np.cumsum((0, *layout.plan.strata))
 
     def by_stratum(values: Wide) -> Wide:
         parts = [values[start:end].total()[None, :] for start, end in pairwise(ends)]

@@ -14,7 +14,8 @@ from fedbayes.typing import Integers
 from ..cox.coarse import step_bits
 from ..messages.names import START, Name
 from ..messages.private import BESIDE
-from ..messages.products import Product, width_of
+from ..messages.products import width_of
+from ..messages.setup import Plan
 from .ties import PublicTies
 
 # Fractional bits in a ring of 128. The longest product, (a - b S0 r) r, has 26 + 2 x 34 + 12 = 106: values up to 2^20 fit beside it.
@@ -39,66 +40,58 @@ STARTS = (EVENTS, START, TREND, BANDS, FIRST_HAZARD, WEIGHTS)
 Get = Callable[[Name], Wire]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
-    """What all roles know about the shapes.
+    """What all roles know about the shapes: the plan, and what follows from it."""
 
-    Parameters
-    ----------
-    rows, features : int
-    factors : int
-        Parties that hold features.
-    strata : tuple of int
-        Rows of each stratum, in the secret order.
-    owner : int
-        Position of the outcome holder among the share holders (the last one).
-    lines : int
-        Parties that hold features (with Efron's ties the outcome holder has a factor without any).
-    ties : tuple of (int, int)
-        First row and size of the public ties (Efron).
-    band : int
-        Most events of a small tie (Efron); 0: none.
-    single : bool
-        Whether c is 0 or 1 in every row, so that r, t and q are the same where there is an event, and q alone is carried along.
-    complete : float
-        Expected share of complete records where only these count (`complete`); else 0.
-    weighted : bool
-        Whether records have case weights: a factor of w that the outcome holder knows, so that w is not 1 at zero coefficients. Then d holds the weights
-        of the events, and c their sums.
-    products : tuple of Product
-        Products of two parties' columns, which follow the parties' own (`products`).
-    flat : bool
-        Whether tied events are rows of their own with Breslow's risk sets: always where only complete records count.
-    records, copies, clusters : int
-        Records, rows of each, and their clusters, over which score residuals are summed (`clusters`); clusters 0: over none.
-    """
+    plan: Plan
 
-    rows: int
-    features: int
-    factors: int
-    strata: tuple[int, ...]
-    owner: int
-    ties: tuple[tuple[int, int], ...] = ()
-    band: int = 0
-    lines: int = 0
-    single: bool = False
-    complete: float = 0.0
-    weighted: bool = False
-    products: tuple[Product, ...] = ()
-    flat: bool = False
-    records: int = 0
-    copies: int = 1
-    clusters: int = 0
+    @property
+    def features(self) -> int:
+        """How many columns there are: the parties' own, and products of two parties' columns, which follow them (`products`)."""
+        return self.own_columns + width_of(self.plan.products)
+
+    @property
+    def owner(self) -> int:
+        """Position of the outcome holder among the share holders: the last one."""
+        return len(self.plan.holders) - 1
+
+    @property
+    def lines(self) -> list[int]:
+        """The share holders that have a part of the linear predictor to themselves: by columns, or as choosers of a product."""
+        choosers = {one.chooser for one in self.plan.products}
+        return [index for index, width in enumerate(self.plan.widths) if width or index in choosers]
+
+    @property
+    def factors(self) -> list[int]:
+        """The share holders with a factor of the relative risk: of their columns, of which records have no gap, of the weights."""
+        whole, owner = bool(self.plan.complete), self.owner if self.plan.weighted else None
+        return [index for index in range(len(self.plan.widths)) if index in self.lines or whole or index == owner]
+
+    @property
+    def flat(self) -> bool:
+        """Whether tied events are rows of their own with Breslow's risk sets: always where only complete records count."""
+        return self.plan.flat or self.plan.complete > 0.0
+
+    @property
+    def records(self) -> int:
+        """How many records there are, each of `Plan.copies` rows."""
+        return self.plan.records // self.plan.copies
+
+    @property
+    def clusters(self) -> int:
+        """Over how many clusters of records score residuals are summed (`clusters`); 0: over none."""
+        return self.plan.clusters[1] if self.plan.clusters else 0
 
     @property
     def own_columns(self) -> int:
         """How many columns the parties enter: all but products."""
-        return self.features - width_of(self.products)
+        return sum(self.plan.widths)
 
     @property
     def multiplied(self) -> int:
         """How many openings the relative risk is the product of."""
-        return len(self.groups()) + len(self.products)
+        return len(self.groups()) + len(self.plan.products)
 
     def multiplications(self) -> list[list[list[int]]]:
         """Return the rounds in which the openings of the relative risk are multiplied, at most three at a time: which of them, by place.
@@ -116,25 +109,23 @@ class Layout:
     @property
     def alike(self) -> bool:
         """Whether w is 1 for all at zero coefficients."""
-        return not (self.complete or self.weighted)
+        return not (self.plan.complete or self.plan.weighted)
 
     def groups(self) -> list[list[int]]:
         """Return the factors in groups of at most three, one product each."""
-        return [
-            list(range(start, min(start + MOST_FACTORS, self.factors)))
-            for start in range(0, self.factors, MOST_FACTORS)
-        ]
+        places = range(len(self.factors))
+        return [list(places[start : start + MOST_FACTORS]) for start in places[::MOST_FACTORS]]
 
     def factor_bits(self) -> int:
         """Return the fractional bits of exp(linear predictor) of one party."""
-        return FACTOR_BITS[min(self.factors, MOST_FACTORS)]
+        return FACTOR_BITS[min(len(self.factors), MOST_FACTORS)]
 
     def stratified(self, values: Wide, operation: Callable[[Wide], Wide]) -> Wide:
         """Apply a cumulative sum inside each stratum."""
-        if len(self.strata) == 1:
+        if len(self.plan.strata) == 1:
             return operation(values)
         parts, start = [], 0
-        for size in self.strata:
+        for size in self.plan.strata:
             parts.append(operation(values[start : start + size]))
             start += size
         return Wide.concatenate(parts, axis=0)
@@ -149,18 +140,18 @@ class Layout:
 
     def hazard_bits(self, rows: Sequence[int]) -> Integers:
         """Return how many bits of a hazard are not told at each of some rows, (rows,) of int."""
-        steps = step_bits(self.strata, rows, self.complete or 1.0, self.copies)
+        steps = step_bits(self.plan.strata, rows, self.plan.complete or 1.0, self.plan.copies)
         return np.maximum(steps + RECIPROCAL_BITS, 0)
 
     def public_ties(self) -> PublicTies:
         """Return the map of the public ties."""
-        ends = np.cumsum(self.strata)
-        return PublicTies(self.ties, self.rows, tuple(int(end) for end in ends), self.flat)
+        ends = np.cumsum(self.plan.strata)
+        return PublicTies(self.plan.ties, self.plan.rows, tuple(int(end) for end in ends), self.flat)
 
 
 def entered_names(layout: Layout, step: int) -> list[Name]:
     """Return the names under which the outcome holder enters risks and reciprocals that it knows, and what small ties need."""
-    return [Name(kind, step) for kind in ("w", "reciprocal", *(("c", "k") if layout.band else ()))]
+    return [Name(kind, step) for kind in ("w", "reciprocal", *(("c", "k") if layout.plan.band else ()))]
 
 
 def presence_name(index: int) -> Name:
@@ -170,7 +161,7 @@ def presence_name(index: int) -> Name:
 
 def events_name(layout: Layout) -> Name:
     """Return the name of the event indicators that count."""
-    return EVENT if layout.complete else EVENTS
+    return EVENT if layout.plan.complete else EVENTS
 
 
 def back_name(layout: Layout, step: int, version: int) -> Name:
@@ -180,7 +171,7 @@ def back_name(layout: Layout, step: int, version: int) -> Name:
 
 def line_names(layout: Layout, step: int) -> list[Name]:
     """Return the names of the parties' linear predictors, which are added."""
-    return [Name("line", step, part=place) for place in range(layout.lines)]
+    return [Name("line", step, part=place) for place in range(len(layout.lines))]
 
 
 def beside(step: int, place: int) -> int:

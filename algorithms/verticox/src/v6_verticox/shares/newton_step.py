@@ -57,14 +57,14 @@ from .ties import TIE_BITS, corrected, corrected_back
 
 def opening(layout: Layout, name: Name) -> tuple[tuple[int, ...], int, int]:
     """Return shape, fractional bits and bits to cut of an opening, by its name."""
-    rows, features = layout.rows, layout.features
-    columns = 1 if layout.single else 2 if (name.step or 0) >= BESIDE else 3
+    rows, features = layout.plan.rows, layout.features
+    columns = 1 if layout.plan.single else 2 if (name.step or 0) >= BESIDE else 3
     if name.kind in ("present", "event"):
         return (rows, 1), 0, 0
     if name.kind == "group":
         return (rows, 1), RISK_BITS, _group_bits(layout, name.part or 0) - RISK_BITS
     if name.kind == TALLY:
-        product = layout.products[name.part or 0]
+        product = layout.plan.products[name.part or 0]
         return (product.supports, product.cells), 0, 0
     product_bits = (
         _group_bits(layout, 0) if layout.multiplied == 1 else RISK_BITS * len(layout.multiplications()[-1][0])
@@ -138,7 +138,7 @@ def weighted_name(layout: Layout, step: int) -> Name:
 def sums_at_risk(engine: Engine, layout: Layout, name: str, values: Wire) -> Wire:
     """Return the sums over the risk sets, but for the corrections of small ties; `name` deals the cut that public ties need."""
     sums = values.apply(layout.suffix)
-    return _unscaled(engine, name, sums.apply(layout.public_ties().risk)) if layout.ties else sums
+    return _unscaled(engine, name, sums.apply(layout.public_ties().risk)) if layout.plan.ties else sums
 
 
 def _unscaled(engine: Engine, name: str, wire: Wire) -> Wire:
@@ -149,12 +149,12 @@ def _unscaled(engine: Engine, name: str, wire: Wire) -> Wire:
 def corrected_sums(engine: Engine, layout: Layout, step: int, name: str, get: Get) -> Wire:
     """Return S1, the sums of w x over the risk sets, with the corrections of small ties; `name` as in `sums_at_risk`."""
     sums = sums_at_risk(engine, layout, name, get(weighted_name(layout, step)))
-    return sums + get(Name("e", step)) if layout.band else sums
+    return sums + get(Name("e", step)) if layout.plan.band else sums
 
 
 def hazards(engine: Engine, layout: Layout, name: str, values: Wire) -> Wire:
     """Return the sums over the events whose risk set holds a row: the transpose of `sums_at_risk`."""
-    if not layout.ties:
+    if not layout.plan.ties:
         return values.apply(layout.prefix)
     return _unscaled(engine, name, values.apply(layout.public_ties().back).apply(layout.prefix))
 
@@ -167,7 +167,7 @@ def tie_correction(engine: Engine, values: Wire, get: Get) -> Share:
 def tie_corrections(engine: Engine, layout: Layout, step: int, get: Get) -> dict[Name, Share]:
     """Return what small ties add to the sums of w x, and at zero with case weights to those of w, from which the next refinement starts."""
     values = {Name("e", step): weighted_name(layout, step)}
-    if layout.weighted and not step:
+    if layout.plan.weighted and not step:
         values[Name("c", step)] = WEIGHTS
     return {name: tie_correction(engine, get(value), get) for name, value in values.items()}
 
@@ -205,10 +205,10 @@ def last_level(engine: Engine, layout: Layout, stage: Stage, reciprocal: Wire, a
     """Return what follows from the wires of w x, of (r, t, q) and of S0 (for the residual)."""
     step, version, label = stage.step, stage.version, stage.label
     weighted, events = get(weighted_name(layout, step)), reciprocal.columns([-1])
-    roots = events if layout.single else reciprocal.columns([1])
+    roots = events if layout.plan.single else reciprocal.columns([1])
     sums = corrected_sums(engine, layout, step, f"{label}/sums", get)
     hazard = hazards(engine, layout, f"{label}/hazards", events)
-    if layout.band:
+    if layout.plan.band:
         hazard = hazard + get(back_name(layout, step, version))
     explained = engine.inner(f"{label}/explained", events, sums)
     observed = per_event(layout, engine.inner(f"{label}/observed", get(events_name(layout)), get(FEATURES)))
@@ -223,7 +223,7 @@ def last_level(engine: Engine, layout: Layout, stage: Stage, reciprocal: Wire, a
 def residual(engine: Engine, layout: Layout, label: str, events: Wire, at_risk: Wire, get: Get) -> Share:
     """Return sum_j q_j S0_j, which is the number of events where q is exact; where only complete records count, that number less it."""
     explained = engine.inner(f"{label}/residual", events, at_risk)
-    if not layout.complete:
+    if not layout.plan.complete:
         return explained
     count = engine.lifted(get(EVENT).apply(lambda part: part.total()[None, :]))
     bits = RECIPROCAL_BITS + RISK_BITS
@@ -240,7 +240,7 @@ def slope(engine: Engine, layout: Layout, stage: Stage, at_risk: Wire, get: Get)
     step, label = stage.step, stage.label
     events = get(stage.named("reciprocal")).columns([-1])
     sums = sums_at_risk(engine, layout, f"{label}/slope sums", get(Name("s", step)))
-    if layout.band:
+    if layout.plan.band:
         sums = sums + get(Name("es", step))
     explained = engine.inner(f"{label}/explained slope", events, sums)
     observed = engine.inner(f"{label}/observed slope", get(events_name(layout)), get(Name("line", beside_of(step))))
@@ -250,7 +250,7 @@ def slope(engine: Engine, layout: Layout, stage: Stage, at_risk: Wire, get: Get)
 
 def per_event(layout: Layout, observed: Share) -> Share:
     """Return a sum over the events with as many fractional bits as one over reciprocals; weights of events have them."""
-    return observed if layout.weighted else observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS)
+    return observed if layout.plan.weighted else observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS)
 
 
 def information(engine: Engine, stage: Stage, get: Get) -> Share:
@@ -286,4 +286,4 @@ def baseline(engine: Engine, layout: Layout, label: str, reciprocal: Wire, rows:
 def read_baseline(layout: Layout, revealed: Floats, rows: Sequence[int], parties: int) -> Floats:
     """Return the hazards, (rows,), of the sum of so many shares that were cut: what was cut off is on average half of a step a party."""
     cut = (np.ldexp(1.0, layout.hazard_bits(rows)) - 1.0) / 2.0
-    return rising(revealed + parties * np.ldexp(cut, -RECIPROCAL_BITS), layout.strata, rows)
+    return rising(revealed + parties * np.ldexp(cut, -RECIPROCAL_BITS), layout.plan.strata, rows)

@@ -64,17 +64,17 @@ def receive_columns(engine: Engine, layout: Layout, permuted: Mapping[Name, Wide
     """Return the wires of `column_inputs`, in the dealer's order of the rows."""
     return {
         one.name: _wire(engine, layout, one, permuted, BITS[one.name.kind])
-        for one in column_inputs(list(layout.products))
+        for one in column_inputs(layout.plan.products)
     }
 
 
 def _wire(engine: Engine, layout: Layout, one: Input, permuted: Mapping[Name, Wide], bits: int) -> Wire:
-    return Wire(permuted.get(one.name), engine.random(one.name, (layout.rows, one.columns)), bits)
+    return Wire(permuted.get(one.name), engine.random(one.name, (layout.plan.rows, one.columns)), bits)
 
 
 def columns(engine: Engine, layout: Layout, get: Get) -> list[Share]:
     """Return the columns of every product, (rows, width) each: of the numbers' columns in turn, each with all of the chooser's."""
-    return [_columns(engine, part, one, get) for part, one in enumerate(layout.products)]
+    return [_columns(engine, part, one, get) for part, one in enumerate(layout.plan.products)]
 
 
 def _columns(engine: Engine, part: int, one: Product, get: Get) -> Share:
@@ -102,7 +102,7 @@ def joined_columns(shares: list[Share]) -> Share:
 def risks(engine: Engine, layout: Layout, step: int, permuted: Mapping[Name, Wide], get: Get) -> list[Share]:
     """Return every product's factor of the relative risk, (rows, 1)."""
     factors = []
-    for part, one in enumerate(point_inputs(list(layout.products), step)):
+    for part, one in enumerate(point_inputs(layout.plan.products, step)):
         grown = _wire(engine, layout, one, permuted, GROWTH_BITS)
         share = _chosen(engine, layout, part, f"{step}/growth{part}", grown, get)
         factors.append(share + _ones(engine, share))
@@ -119,15 +119,15 @@ def lines(
 ) -> list[Share]:
     """Return every product's part of the linear predictor but the chooser's own, (rows, 1)."""
     parts = []
-    for part, one in enumerate(point_inputs(list(layout.products), step, SLANT)):
+    for part, one in enumerate(point_inputs(layout.plan.products, step, SLANT)):
         slant = _wire(engine, layout, one, permuted, frac_bits)
         parts.append(_chosen(engine, layout, part, f"{step}/slant{part}", slant, get))
     return parts
 
 
 def _chosen(engine: Engine, layout: Layout, part: int, name: str, values: Wire, get: Get) -> Share:
-    level = get(Name(LEVELS, 0, part=part)).columns(layout.products[part].levels)
-    return _complete(engine, name, level, values, _by_row, (layout.rows, 1))
+    level = get(Name(LEVELS, 0, part=part)).columns(layout.plan.products[part].levels)
+    return _complete(engine, name, level, values, _by_row, (layout.plan.rows, 1))
 
 
 def _by_row(left: Wide, right: Wide) -> Wide:
@@ -149,7 +149,7 @@ def _complete(
 def tallied(engine: Engine, layout: Layout, get: Get) -> dict[Name, Share]:
     """Return how many records each combination of both sides' supports has, (supports, cells), to be opened."""
     tallies = {}
-    for part, one in enumerate(layout.products):
+    for part, one in enumerate(layout.plan.products):
         both = get(Name(SUPPORTS, 0, part=part)), get(Name(LEVELS, 0, part=part))
         shape = (one.supports, one.cells)
         tallies[Name(TALLY, 0, part=part)] = _complete(engine, f"tally{part}", *both, Wide.transposed_product, shape)
@@ -158,14 +158,14 @@ def tallied(engine: Engine, layout: Layout, get: Get) -> dict[Name, Share]:
 
 def counted_few(engine: Engine, layout: Layout, get: Get) -> Share:
     """Return how many combinations of each product have few records, (products, 1)."""
-    parts = [_few(engine, layout, part, get(Name(TALLY, 0, part=part))) for part in range(len(layout.products))]
+    parts = [_few(engine, layout, part, get(Name(TALLY, 0, part=part))) for part in range(len(layout.plan.products))]
     if isinstance(engine, Dealer):
         return Share(None, (len(parts), 1), 0)
     return Share(Wide.concatenate(parts, axis=0), (len(parts), 1), 0)
 
 
 def _few(engine: Engine, layout: Layout, part: int, count: Wire) -> Wide:
-    one, places = layout.products[part], 1 << int(layout.rows).bit_length()
+    one, places = layout.plan.products[part], 1 << int(layout.plan.rows).bit_length()
     shape = (one.supports * one.cells, places)
     table = engine.deal(f"few{part}", shape, lambda: _table(count.mask, places, one.limit))
     if count.public is None:

@@ -68,12 +68,12 @@ class Program:
 
     def entry(self, name: Name) -> tuple[tuple[int, ...], int]:
         """Return shape and fractional bits of what the outcome holder enters: events, reciprocals, trend, weights or risks."""
-        rows = self.layout.rows
+        rows = self.layout.plan.rows
         return {
-            "d": ((rows, 1), RECIPROCAL_BITS if self.layout.weighted else 0),
-            "reciprocal": ((rows, 1 if self.layout.single else 3), RECIPROCAL_BITS),
+            "d": ((rows, 1), RECIPROCAL_BITS if self.layout.plan.weighted else 0),
+            "reciprocal": ((rows, 1 if self.layout.plan.single else 3), RECIPROCAL_BITS),
             TREND: ((rows, 2), FEATURE_BITS),
-            BANDS: ((rows, 2 * self.layout.band - 1), TIE_BITS),
+            BANDS: ((rows, 2 * self.layout.plan.band - 1), TIE_BITS),
             "w": ((rows, 1), RISK_BITS),
             "c": ((rows, 1), RISK_BITS),
             "k": ((rows, 1), RECIPROCAL_BITS),
@@ -131,14 +131,14 @@ class Program:
         }[stage.kind](stage, permuted or {})
 
     def _factors(self, stage: Stage, permuted: Mapping[Name, Wide]) -> list[Wire]:
-        shape, bits = (self.layout.rows, 1), self.layout.factor_bits()
-        names = [Name("factor", stage.step, part=index) for index in range(self.layout.factors)]
+        shape, bits = (self.layout.plan.rows, 1), self.layout.factor_bits()
+        names = [Name("factor", stage.step, part=index) for index in range(len(self.layout.factors))]
         return [Wire(permuted.get(name), self.engine.random(name, shape), bits) for name in names]
 
     def _features(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         made: list[Share] = []
         if self.layout.own_columns:
-            shape = (self.layout.rows, self.layout.own_columns)
+            shape = (self.layout.plan.rows, self.layout.own_columns)
             own = Wire(permuted.get(COLUMNS), self.engine.random(COLUMNS, shape), FEATURE_BITS)
             made.append(self.engine.lifted(own))
         for name, wire in products.receive_columns(self.engine, self.layout, permuted).items():
@@ -146,7 +146,7 @@ class Program:
         made += products.columns(self.engine, self.layout, self.get)
         opened = {FEATURES: products.joined_columns(made)}
         return Outgoing(
-            {**opened, **complete.gathered(self.engine, self.layout, permuted)} if self.layout.complete else opened
+            {**opened, **complete.gathered(self.engine, self.layout, permuted)} if self.layout.plan.complete else opened
         )
 
     def _gather(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
@@ -193,13 +193,13 @@ class Program:
     def _first_refined(self, stage: Stage) -> dict[Name, Share]:
         """Refine for the first time; small ties are corrected as at the source of the reciprocals, and the own correction is opened."""
         step, source = stage.step, stage.source.step or 0
-        if self.layout.complete and stage.source == START:
+        if self.layout.plan.complete and stage.source == START:
             self.wires[START] = complete.first_reciprocals(self.layout, self.get(EVENT))
         risk = self.get(Name("w", step))
         self.wires[Name("risk", step)] = formulas.sums_at_risk(self.engine, self.layout, f"{step}/risk", risk)
         at_risk = self._at_risk(step, source)
         opened = self._refined(stage, at_risk)
-        if self.layout.band:
+        if self.layout.plan.band:
             opened[Name("c", step)] = formulas.tie_correction(self.engine, risk, self.get)
         return opened
 
@@ -207,14 +207,14 @@ class Program:
         """Return S0, small ties corrected as at another step (0: none, all risks being equal there)."""
         sums = self.get(Name("risk", step))
         known = corrected or Name("c", 0) in self.wires
-        return sums + self.get(Name("c", corrected)) if self.layout.band and known else sums
+        return sums + self.get(Name("c", corrected)) if self.layout.plan.band and known else sums
 
     def _refined(self, stage: Stage, at_risk: Wire) -> dict[Name, Share]:
         share = formulas.refined(self.engine, stage, at_risk, self.get(stage.source))
         return {reciprocal_name(stage.step, stage.version, stage.coefficients): share}
 
     def _line(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
-        shape, names = (self.layout.rows, 1), line_names(self.layout, stage.step)
+        shape, names = (self.layout.plan.rows, 1), line_names(self.layout, stage.step)
         own = [Wire(permuted.get(name), self.engine.random(name, shape), LINE_BITS) for name in names]
         parts = [self.engine.lifted(wire) for wire in own]
         parts += products.lines(self.engine, self.layout, stage.step, permuted, self.get, LINE_BITS)
@@ -256,12 +256,12 @@ class Program:
     def _refine(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         step = stage.step
         opened = self._refined(stage, self._at_risk(step, step))
-        if self.layout.band and stage.version == CORRECTING:
+        if self.layout.plan.band and stage.version == CORRECTING:
             kind, weighted = ("es", "s") if step >= BESIDE else ("e", "y")
             values = self.get(Name(weighted, step))
             opened[Name(kind, step)] = formulas.tie_correction(self.engine, values, self.get)
         again = self.layout.flat and stage.version > CORRECTING
-        if self.layout.band and step < BESIDE and (stage.version == CORRECTING or again):
+        if self.layout.plan.band and step < BESIDE and (stage.version == CORRECTING or again):
             events = self.get(stage.source).columns([-1])
             name = back_name(self.layout, step, stage.version)
             opened[name] = formulas.tie_correction_back(self.engine, events, self.get)
@@ -269,7 +269,7 @@ class Program:
 
     def _last(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         reciprocal = self.get(stage.named("reciprocal"))
-        refined = (stage.step or self.layout.complete) and stage.version
+        refined = (stage.step or self.layout.plan.complete) and stage.version
         at_risk = self._at_risk(stage.step, stage.step) if refined else None
         level = formulas.last_level(self.engine, self.layout, stage, reciprocal, at_risk, self.get)
         revealed = {"gradient": level.gradient}
@@ -283,7 +283,7 @@ class Program:
         if stage.rows:
             reciprocal = self.get(stage.named("reciprocal"))
             revealed["baseline"] = formulas.baseline(self.engine, self.layout, stage.label, reciprocal, stage.rows)
-            if not self.layout.complete:
+            if not self.layout.plan.complete:
                 revealed["trend"] = formulas.trend(self.engine, stage, self.get)
         return Outgoing({}, revealed)
 

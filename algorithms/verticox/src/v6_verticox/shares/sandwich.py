@@ -41,9 +41,9 @@ RESIDUAL_BITS = FEATURE_BITS + RECIPROCAL_BITS
 def turn(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
     """Open q m, (rows, features), which is t v; with case weights, of which t is no root of one, also m = r S1; else with small ties K m."""
     means, reciprocal = get(stage.named("v")), get(stage.named("reciprocal"))
-    roots = reciprocal.columns([-1 if layout.single else 1])
+    roots = reciprocal.columns([-1 if layout.plan.single else 1])
     opened = {stage.named("turn"): engine.product(f"{stage.label}/turn", [roots, means])}
-    if not layout.single:
+    if not layout.plan.single:
         sums = formulas.corrected_sums(engine, layout, stage.step, f"{stage.label}/own sums", get)
         opened[stage.named("mean")] = engine.product(f"{stage.label}/mean", [reciprocal.columns([0]), sums])
     elif _averages_small(layout):
@@ -54,20 +54,20 @@ def turn(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
 def turn_back(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
     """Open what small ties add to G, (rows, features); with case weights also K m."""
     opened = {stage.named("turnback"): formulas.tie_correction_back(engine, get(stage.named("turn")), get)}
-    if _averages_small(layout) and not layout.single:
+    if _averages_small(layout) and not layout.plan.single:
         opened[stage.named("tiedmean")] = formulas.tie_correction(engine, get(stage.named("mean")), get)
     return opened, {}
 
 
 def _averages_small(layout: Layout) -> bool:
     """Whether the events of small ties have the mean of their risk sets' m: with Efron's ties."""
-    return layout.band > 0 and not layout.flat
+    return layout.plan.band > 0 and not layout.flat
 
 
 def residuals(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
     """Open the score residuals, (rows, features)."""
     total = formulas.hazards(engine, layout, f"{stage.label}/turned", get(stage.named("turn")))
-    if layout.band:
+    if layout.plan.band:
         total = total + get(stage.named("turnback"))
     moved = layout.clusters > 0
     weighed = engine.product(f"{stage.label}/turned risks", [get(Name("w", stage.step)), total], complete=moved)
@@ -79,8 +79,8 @@ def residuals(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Made:
 
 def _means(engine: Engine, layout: Layout, stage: Stage, get: Get) -> Wire:
     """Return n in the rows of events, (rows, features)."""
-    means = get(stage.named("v" if layout.single else "mean"))
-    if layout.ties and not layout.flat:
+    means = get(stage.named("v" if layout.plan.single else "mean"))
+    if layout.plan.ties and not layout.flat:
         averaged = means.apply(layout.public_ties().averaged)
         longer = Wire(averaged.public, averaged.mask, averaged.frac_bits + MEAN_BITS)
         means = engine.cut(f"{stage.label}/tied means", longer, MEAN_BITS)
@@ -111,5 +111,5 @@ STAGES: dict[str, Callable[[Engine, Layout, Stage, Get], Made]] = {
 
 def kinds(layout: Layout) -> list[str]:
     """Return the stages in their order."""
-    wanted = [kind for kind in STAGES if kind != "turn_back" or layout.band]
+    wanted = [kind for kind in STAGES if kind != "turn_back" or layout.plan.band]
     return [*wanted[:-1], clusters.KIND, wanted[-1]] if layout.clusters else wanted

@@ -177,7 +177,7 @@ class PublicTies:
 
     Parameters
     ----------
-    ties : tuple of (int, int)
+    ties : sequence of (int, int)
         First row and size.
     rows : int
     ends : tuple of int
@@ -186,7 +186,7 @@ class PublicTies:
         Breslow's risk sets: every tied event has that of the first.
     """
 
-    ties: tuple[tuple[int, int], ...]
+    ties: Sequence[Sequence[int]]
     rows: int
     ends: tuple[int, ...]
     flat: bool = False

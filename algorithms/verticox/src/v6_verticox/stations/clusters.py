@@ -20,7 +20,7 @@ from ..cox.narrow import few, is_narrow
 from ..messages.names import Name
 from ..messages.private import GroupReply, GroupRequest, Opened, Stage
 from ..messages.setup import Plan, Question
-from ..shares.agreed import grouper, layout
+from ..shares.agreed import grouper
 from ..shares.clusters import (
     KIND,
     arranged,
@@ -33,6 +33,7 @@ from ..shares.clusters import (
     residuals_of,
     sorted_name,
 )
+from ..shares.layout import Layout
 from ..shares.travel import forms, pack
 from .binding import before
 from .dealer import dealer_keys
@@ -117,7 +118,7 @@ def dealt_to_grouper(station: Station, plan: Plan, stage: Stage) -> Sealed:
     keys, member = dealer_keys(station, plan), grouper(plan)
     mask = KeptWires(station)[residuals_of(stage)].mask
     sorting = delta(
-        Dealer(keys), layout(plan), stage, mask, keys[-1], keys[plan.holders.index(member)], member != plan.holders[-1]
+        Dealer(keys), Layout(plan), stage, mask, keys[-1], keys[plan.holders.index(member)], member != plan.holders[-1]
     )
     return station.seal(member, pack({ALONE: sorting}), _topic(stage))
 
@@ -163,15 +164,15 @@ def _opened(holder: ShareHolder, stage: Stage, openings: Opened) -> Wide:
     """Return the opened residuals in the common order of the records, (records, features). At the outcome holder."""
     name = residuals_of(stage)
     try:
-        travelling = forms(layout(holder.plan), openings.sums)
+        travelling = forms(Layout(holder.plan), openings.sums)
         cut = received(holder, before(holder, f"{stage.kind}|{stage.label}"), openings, travelling)
         public = travelling[name].public(cut[name])
     except (ValueError, LookupError):
         raise MessageError("an opening has another shape than it must; the job stops") from None
-    if public.shape != (holder.plan.rows, layout(holder.plan).features):
+    if public.shape != (holder.plan.rows, Layout(holder.plan).features):
         raise MessageError("an opening has another shape than it must; the job stops")
     check_same(holder, stage, public)
-    return in_common_order(holder.key, public, layout(holder.plan))
+    return in_common_order(holder.key, public, Layout(holder.plan))
 
 
 def check_same(holder: ShareHolder, stage: Stage, public: Wide | None) -> None:
@@ -182,7 +183,7 @@ def check_same(holder: ShareHolder, stage: Stage, public: Wide | None) -> None:
 
 
 def _published(holder: ShareHolder, stage: Stage, residuals: Wide, sorting: Wide) -> Broadcast:
-    shapes, codes = layout(holder.plan), holder.station.kept(KEPT)["codes"]
+    shapes, codes = Layout(holder.plan), holder.station.kept(KEPT)["codes"]
     count = int(codes.max()) + 1
     if len(codes) != shapes.records or count != shapes.clusters or count < CLUSTERS_PER_COLUMN * shapes.features:
         raise MessageError("this station has other clusters than the plan says; start the job again")

@@ -18,7 +18,8 @@ from fedbayes.mpc.wires import expand_wide
 from ..messages.names import Input
 from ..messages.private import Stage
 from ..messages.setup import Plan
-from ..shares.agreed import layout, taker
+from ..shares.agreed import taker
+from ..shares.layout import Layout
 from ..shares.program import Program, masks
 from ..shares.sorting import delta
 from ..shares.travel import Arrays, pack
@@ -59,7 +60,7 @@ def dealt(station: Station, plan: Plan, stages: Sequence[Stage]) -> Sealed:
     engine = dealer(station, plan)
     for stage in stages:
         asked_once(station, f"dealt|{stage.kind}|{stage.label}", list(stages))
-    return sealed_corrections(station, plan, masks(Program(engine, layout(plan), KeptWires(station)), list(stages)))
+    return sealed_corrections(station, plan, masks(Program(engine, Layout(plan), KeptWires(station)), list(stages)))
 
 
 def dealt_inputs(station: Station, plan: Plan, inputs: Sequence[Input]) -> Sealed:

@@ -9,8 +9,7 @@ from fedbayes.federation.errors import DataProblem, MessageError
 from fedbayes.mpc.wide import Wide
 
 from ..messages.names import Name
-from ..shares.agreed import layout
-from ..shares.layout import FEATURE_BITS, LINE_BITS, presence_name
+from ..shares.layout import FEATURE_BITS, LINE_BITS, Layout, presence_name
 from ..shares.products import BITS, GROWTH, SLANT
 from ..shares.sorting import masked_input
 from .holder import ShareHolder
@@ -39,7 +38,7 @@ def masked_entry(holder: ShareHolder, name: Name, coefficients: list[float]) -> 
     elif name.kind == SLANT:
         real, bits = slants(holder, name.part or 0, coefficients), LINE_BITS
     else:
-        real, bits = _relative_risk(holder, coefficients) * _presence(station), layout(plan).factor_bits()
+        real, bits = _relative_risk(holder, coefficients) * _presence(station), Layout(plan).factor_bits()
         if plan.weighted and holder.owns_outcome:
             real = real * station.kept("outcome")["weights"][:, None]
     real = np.concatenate([real, np.zeros((plan.rows - plan.records, real.shape[1]))])  # blank rows

@@ -26,9 +26,9 @@ from ..messages.private import (
     StageReply,
     StageRequest,
 )
-from ..shares.agreed import inputs_of, layout, most_points
+from ..shares.agreed import inputs_of, most_points
 from ..shares.clusters import KIND
-from ..shares.layout import COLUMNS, STARTS
+from ..shares.layout import COLUMNS, STARTS, Layout
 from ..shares.products import FEW
 from ..shares.program import Program
 from ..shares.sandwich import STAGES as SANDWICH
@@ -138,7 +138,7 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     stage, kinds = request.stages[0], {one.kind for one in request.stages}
     check_hazards(holder, request.stages)
     check_told(holder, request.stages)
-    program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
+    program = Program(holder.engine(stage.step, request.corrections), Layout(request.plan), KeptWires(station))
     label = f"{stage.kind}|{stage.label}"
     openings = _receive(holder, program, request.openings, before(holder, label))
     counts = None

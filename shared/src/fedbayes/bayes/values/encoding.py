@@ -21,7 +21,7 @@ import math
 import re
 import sys
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
@@ -46,16 +46,6 @@ BLOCK = 2**14
 
 class SchemaError(ValueError):
     """A malformed domain, or a column that does not fit it; the text names the column, never a value."""
-
-
-def nearest(unknown: str, candidates: Sequence[str], likeness: float = 0.6) -> str:
-    """Return the question whether the known name nearest to an unknown one was meant, to put behind it; empty where none is so near (0 to 1)."""
-    import difflib
-
-    alike = [name for name in candidates if name.casefold() == unknown.casefold()]
-    near = alike or difflib.get_close_matches(unknown[:60], candidates, n=3, cutoff=likeness)
-    whole = [name for name in near if name.startswith(unknown)]  # ``tie``: ties rather than time
-    return f" (did you mean '{[*whole, *near][0]}'?)" if near else ""
 
 
 def composed(text: str) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...bayes.values.encoding import composed, identifier_text, nearest
+from ...bayes.values.encoding import composed, identifier_text
+from ...bayes.values.names import nearest
 from ...bayes.values.written import printable
 from ..exits import UsageProblem
 from ..inputs.csv_text import csv_of

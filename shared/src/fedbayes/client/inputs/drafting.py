@@ -14,8 +14,9 @@ from ...bayes.dictionaries.dictionary import Dictionary
 from ...bayes.dictionaries.entry import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Entry
 from ...bayes.dictionaries.recoding import applied
 from ...bayes.formulae.formula import as_numbers, as_texts, each
-from ...bayes.values.encoding import canonical_text, nearest
+from ...bayes.values.encoding import canonical_text
 from ...bayes.values.missing import USUAL
+from ...bayes.values.names import nearest
 
 MOST_CATEGORIES = 50  # that a person can check
 FEW_CODES = 10  # different whole numbers that may be categories

@@ -5,12 +5,12 @@ The keys are those that the node and the command ``v6 node`` of vantage6 4.15.2 
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from ...bayes.values.names import nearest
 from ...federation.node.policy import PREFIX
 from . import limits
 from .file import IGNORED, NOTE, STOPS, UNSAFE, Finding, Place, read
@@ -130,8 +130,7 @@ def _belongs(name: str, inside: str = "") -> str:
         return "; it belongs at the left margin, outside of all sections"
     if name in ("application", "environments"):
         return "; this file is of vantage6 3: write a new one by `v6 node new`"
-    near = difflib.get_close_matches(name, DATABASE if inside == "databases" else INSIDE.get(inside, TOP), n=1)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    return nearest(name, DATABASE if inside == "databases" else INSIDE.get(inside, TOP))
 
 
 def _needed(root: Place) -> Iterator[Finding]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...bayes.values.names import nearest
 from ...dp.promise import excess
 from ...federation.errors import PolicyError
 from ...federation.installed import packages
@@ -21,7 +21,7 @@ LEAST = ("minimum_rows", "minimum_organizations", "minimum_count")
 NEEDS_LEDGER = tuple(
     PREFIX + name for name in ("BUDGET_EPSILON", "BUDGET_DELTA", "MAXIMUM_QUERIES", "PINNED_KEYS", "SCHEMA")
 )
-SIMILAR = 0.8  # of two names of remote functions, by difflib
+SIMILAR = 0.8  # of two names of remote functions
 MUCH_EPSILON = 5.0  # where the dossier calls a promise weak
 FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")  # SHA-256, `mpc.relay.fingerprint`
 WEAK = {
@@ -74,8 +74,7 @@ def _near(name: str, cutoff: float) -> str:
     """Return which limit was meant, by a name that is written in another way or without its prefix."""
     capitals = name.upper()
     tried = [capitals if capitals.startswith(PREFIX) else PREFIX + capitals, capitals]
-    matches = [near for text in tried for near in difflib.get_close_matches(text, LIMITS, n=1, cutoff=cutoff)]
-    return f"; did you mean '{matches[0]}'?" if matches else ""
+    return next((found for text in tried if (found := nearest(text, LIMITS, cutoff))), "")
 
 
 def _limit(name: str, part: Place, line: int) -> Iterator[Finding]:
@@ -168,9 +167,9 @@ def misspelt(names: Sequence[str]) -> Iterator[str]:
     """Yield what to say of every name that no installed method has, though one that is written nearly so; other images may have the rest."""
     functions = _installed() if names else set()
     for name in names:
-        near = [] if name in functions else difflib.get_close_matches(name, sorted(functions), n=1, cutoff=SIMILAR)
-        if near:
-            yield f"'{name}' is a function of no method that is installed here; did you mean '{near[0]}'?"
+        meant = "" if name in functions else nearest(name, sorted(functions), SIMILAR)
+        if meant:
+            yield f"'{name}' is a function of no method that is installed here{meant}"
 
 
 def _installed() -> set[str]:

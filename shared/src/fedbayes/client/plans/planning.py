@@ -73,7 +73,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
 
 def _misspelt(job: Job, columns: Sequence[str]) -> list[str]:
     """Return what to look at: columns that the dictionary does not list, though one that is written nearly so."""
-    from ...bayes.values.encoding import nearest
+    from ...bayes.values.names import nearest
 
     study = job.arguments.get("dictionary")
     listed = list(study.get("columns", {})) if isinstance(study, Mapping) else []

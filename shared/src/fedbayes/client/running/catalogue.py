@@ -6,7 +6,7 @@ import importlib
 from dataclasses import dataclass
 from typing import Any
 
-from ...bayes.values.encoding import nearest
+from ...bayes.values.names import nearest
 from ...federation import signatures
 from ...federation.declare import Arguments
 from ...federation.installed import PREFIX, packages

@@ -15,7 +15,6 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Collection
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +34,10 @@ LINKS_FEW = (
 Rows = NDArray[np.bool_]
 
 
-class Linked:
+class Linked(Record):
     """The rows that one node's exact answers about linked records counted; `Record` has the parameters."""
 
-    def __init__(self, folder: Path, source: str) -> None:
-        self._record = Record(folder, source, "linked", "words")
+    table = "linked"
 
     def admit(self, columns: Collection[str], words: str, total: int, minimum: int) -> bool:
         """Remember an answer about columns over some rows, unless with up to two earlier ones it would tell about fewer than `minimum` rows.
@@ -67,17 +65,17 @@ class Linked:
         """
         digest = hashlib.sha256(words.encode()).hexdigest()
         names = [f"{COLUMN}{total}\x1f{name}" for name in sorted(columns)]
-        with self._record.reading() as remembered:
-            if remembered is not None and all(digest in remembered.of(name) for name in names):
-                return True
-        with self._record.transaction() as remembered:
-            fresh = [name for name in names if digest not in remembered.of(name)]
+
+        def remember(remembered: Remembered) -> bool:
+            fresh = [name for name in names if not remembered.has(name, digest)]
             if any(self._refused(remembered, name, _rows(words, total), minimum) for name in fresh):
                 return False
             for name in fresh:
                 remembered.add(name, digest)
             remembered.add(SETS, words)
-        return True
+            return True
+
+        return self._admits(lambda earlier: all(earlier.has(name, digest) for name in names), remember)
 
     def _refused(self, remembered: Remembered, name: str, new: Rows, minimum: int) -> bool:
         wanted = remembered.of(name)
@@ -85,7 +83,7 @@ class Linked:
             return True
         sets = {hashlib.sha256(words.encode()).hexdigest(): words for words in remembered.of(SETS)} if wanted else {}
         if not set(wanted) <= set(sets):
-            raise self._record.damaged
+            raise self.damaged
         return tells_of_few([_rows(sets[digest], len(new)) for digest in wanted], new, minimum, whole=False)
 
 

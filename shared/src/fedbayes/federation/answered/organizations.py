@@ -17,7 +17,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -33,11 +32,10 @@ _PRIME = 2_147_483_647
 Members = frozenset[str]
 
 
-class Answers:
+class Answers(Record):
     """The sets of organizations that one node's exact answers were about; `Record` has the parameters."""
 
-    def __init__(self, folder: Path, source: str) -> None:
-        self._record = Record(folder, source, "answers", "members")
+    table, field = "answers", "members"
 
     def admit(self, columns: Collection[str], namings: Sequence[Members], fewest: int) -> bool:
         """Remember an answer about columns over a set of organizations, unless it would reveal a sum over fewer than `fewest` of them.
@@ -65,21 +63,23 @@ class Answers:
         if not columns:
             return True
         asked = _by_key(columns, namings)
-        with self._record.reading() as remembered:
-            if remembered is not None and all(follows(self._sets(remembered, key), new) for key, new in asked.items()):
-                return True
-        with self._record.transaction() as remembered:
+
+        def remember(remembered: Remembered) -> bool:
             answered = {key: self._sets(remembered, key) for key in asked}
             if any(tells_of_few(answered[key], new, fewest) for key, new in asked.items()):
                 return False
             for key, new in asked.items():
                 if not follows(answered[key], new):
                     remembered.add(key, json.dumps(sorted(new)))
-        return True
+            return True
+
+        return self._admits(
+            lambda earlier: all(follows(self._sets(earlier, key), new) for key, new in asked.items()), remember
+        )
 
     def foresees(self, columns: Collection[str], namings: Sequence[Members], fewest: int) -> bool:
         """Return whether `admit` would let an answer out, as things stand; nothing is remembered."""
-        with self._record.reading() as remembered:
+        with self.reading() as remembered:
             return remembered is None or not any(
                 tells_of_few(self._sets(remembered, key), new, fewest) for key, new in _by_key(columns, namings).items()
             )
@@ -89,9 +89,9 @@ class Answers:
         try:
             sets = [frozenset(json.loads(text)) for text in remembered.of(name)]
         except (TypeError, json.JSONDecodeError):
-            raise self._record.damaged from None
+            raise self.damaged from None
         if any(not isinstance(member, str) for one in sets for member in one):
-            raise self._record.damaged
+            raise self.damaged
         return sets
 
 

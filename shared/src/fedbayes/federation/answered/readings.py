@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from ...bayes.values.encoding import canonical_text
 from ...bayes.values.written import pointed
 from ...typing import Integers
 from ..tables.words import PLAIN as PLAIN
-from .record import Record
+from .record import Record, Remembered
 
 MOST_READINGS = 64
 """Readings of one column, as many as sets of organizations (`organizations.MOST_SETS`); where there are more, a new one is refused."""
@@ -193,11 +192,10 @@ def sets_few_between(groups: Sequence[Integers], rows: Integers, minimum: int) -
     return bool(((sizes > 0) & (sizes < minimum) & ~np.any(alone, axis=0)).any())
 
 
-class Readings:
+class Readings(Record):
     """The readings by which one node has given exact answers; `Record` has the parameters."""
 
-    def __init__(self, folder: Path, source: str) -> None:
-        self._record = Record(folder, source, "readings", "words")
+    table = "readings"
 
     def admit(self, asked: Iterable[tuple[str, str]], minimum: int, texts: Texts) -> bool:
         """Remember readings of columns, unless with earlier ones they set fewer than `minimum` rows apart.
@@ -222,10 +220,8 @@ class Readings:
             If the file cannot be read or written.
         """
         wanted = sorted(set(asked))
-        with self._record.reading() as remembered:
-            if remembered is not None and all(words in remembered.of(name) for name, words in wanted):
-                return True
-        with self._record.transaction() as remembered:
+
+        def remember(remembered: Remembered) -> bool:
             for name, words in wanted:
                 earlier, beside = remembered.of(name), OF + column_of(name)
                 if words in earlier:
@@ -237,7 +233,9 @@ class Readings:
                     return False
                 if new:
                     remembered.add(name, words)
-        return True
+            return True
+
+        return self._admits(lambda earlier: all(earlier.has(*one) for one in wanted), remember)
 
 
 def column_of(name: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ...dp.storage import Storage
 from ..errors import StationError
@@ -68,13 +68,15 @@ class Record:
         The folder of the ledger.
     source : str
         Which data: what is remembered of one table says nothing of another, and is the same whatever number a server gives the organization.
-    table, field : str
-        Name of the file's table, and of its texts: ``answers``, ``members``.
     """
 
-    def __init__(self, folder: Path, source: str, table: str, field: str) -> None:
-        self._file = file_of(folder, table, field)
-        self._table, self._field, self._source = table, field, source
+    table: ClassVar[str]
+    """Name of the file's table: ``answers``."""
+    field: ClassVar[str] = "words"
+    """Name of its texts."""
+
+    def __init__(self, folder: Path, source: str) -> None:
+        self._file, self._source = file_of(folder, self.table, self.field), source
 
     @property
     def damaged(self) -> StationError:
@@ -94,4 +96,18 @@ class Record:
             yield self._remembered(connection)
 
     def _remembered(self, connection: sqlite3.Connection) -> Remembered:
-        return Remembered(connection, self._table, self._field, self._source)
+        return Remembered(connection, self.table, self.field, self._source)
+
+    def _admits(self, answered: Callable[[Remembered], bool], remember: Callable[[Remembered], bool]) -> bool:
+        """Return whether an answer may leave, which is remembered then: one that is `answered` already, without a right to write, or that `remember` admits.
+
+        Raises
+        ------
+        StationError
+            If the file cannot be read or written.
+        """
+        with self.reading() as remembered:
+            if remembered is not None and answered(remembered):
+                return True
+        with self.transaction() as remembered:
+            return remember(remembered)

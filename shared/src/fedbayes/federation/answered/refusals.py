@@ -66,11 +66,10 @@ def digest_of(questions: Any) -> str:
     return hashlib.sha256(json.dumps(questions, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
-class Refusals:
+class Refusals(Record):
     """The questions that one node has refused and answered; `Record` has the parameters."""
 
-    def __init__(self, folder: Path, source: str) -> None:
-        self._record = Record(folder, source, *FILE)
+    table, field = FILE
 
     def admit(self, columns: Collection[str], question: str, most: int) -> bool:
         """Return whether a question about columns may be looked at: it was answered before of each column that has had `most` refused ones.
@@ -80,7 +79,7 @@ class Refusals:
         StationError
             If the file cannot be read.
         """
-        with self._record.reading() as remembered:
+        with self.reading() as remembered:
             return most > 0 if remembered is None else _admitted(remembered, columns, question, most)
 
     def refuse(self, columns: Collection[str], question: str, most: int) -> bool:
@@ -91,7 +90,7 @@ class Refusals:
         StationError
             If the file cannot be read or written.
         """
-        with self._record.transaction() as remembered:
+        with self.transaction() as remembered:
             admitted = _admitted(remembered, columns, question, most)
             for name in columns if admitted else ():
                 remembered.add(REFUSED + name, question)
@@ -100,10 +99,10 @@ class Refusals:
     def answer(self, columns: Collection[str], questions: Collection[str]) -> None:
         """Remember that questions about columns were answered; raises as `refuse`."""
         wanted = [(ANSWERED + name, question) for name in columns for question in questions]
-        with self._record.reading() as remembered:
+        with self.reading() as remembered:
             if remembered is not None and all(remembered.has(*entry) for entry in wanted):
                 return
-        with self._record.transaction() as remembered:
+        with self.transaction() as remembered:
             for entry in wanted:
                 remembered.add(*entry)
 

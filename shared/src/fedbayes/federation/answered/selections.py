@@ -17,7 +17,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,11 +40,10 @@ SETS_FEW_APART = (
 Rows = Booleans
 
 
-class Selections:
+class Selections(Record):
     """The rows that one node's exact counts were about; `Record` has the parameters."""
 
-    def __init__(self, folder: Path, source: str) -> None:
-        self._record = Record(folder, source, "selections", "words")
+    table = "selections"
 
     def admit(self, words: str, minimum: int, texts: Texts) -> bool:
         """Remember a count, unless a combination with up to two earlier ones would be about fewer than `minimum` rows.
@@ -69,10 +67,8 @@ class Selections:
         StationError
             If the file cannot be read or written.
         """
-        with self._record.reading() as remembered:
-            if remembered is not None and words in remembered.of(EVERYTHING):
-                return True
-        with self._record.transaction() as remembered:
+
+        def remember(remembered: Remembered) -> bool:
             remembered_words = remembered.of(EVERYTHING)
             columns = _Columns(texts)
             new, earlier = columns.rows(words), [columns.rows(one) for one in remembered_words]
@@ -83,7 +79,9 @@ class Selections:
             if any(_few_beside(table, [words], columns, minimum) for table in _tables(remembered)):
                 return False
             remembered.add(EVERYTHING, words)
-        return True
+            return True
+
+        return self._admits(lambda earlier: earlier.has(EVERYTHING, words), remember)
 
     def admit_table(self, states: Mapping[str, str], minimum: int, texts: Texts) -> bool:
         """Remember the columns of a table and how they become states, unless a cell and an earlier count would differ in fewer than `minimum` rows.
@@ -100,10 +98,8 @@ class Selections:
         StationError
             As of `admit`.
         """
-        with self._record.reading() as remembered:
-            if remembered is not None and any(states.items() <= table.items() for table in _tables(remembered)):
-                return True
-        with self._record.transaction() as remembered:
+
+        def remember(remembered: Remembered) -> bool:
             tables = _tables(remembered)
             table = tabled.united(tables, states)
             if len(tables) >= tabled.MOST_TABLES or _few_beside(
@@ -111,7 +107,11 @@ class Selections:
             ):
                 return False
             remembered.add(TABLES, json.dumps(table, sort_keys=True))
-        return True
+            return True
+
+        return self._admits(
+            lambda earlier: any(states.items() <= table.items() for table in _tables(earlier)), remember
+        )
 
 
 def _tables(remembered: Remembered) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...bayes.values.encoding import nearest
+from ...bayes.values.names import nearest
 from ..errors import ArgumentError
 from ..node.policy import PREFIX, Policy
 from .given import check_frame, with_texts

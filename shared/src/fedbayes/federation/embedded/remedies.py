@@ -7,7 +7,7 @@ from importlib import import_module
 
 from vantage6.algorithm.tools.exceptions import AlgorithmError
 
-from ...bayes.values.encoding import nearest
+from ...bayes.values.names import nearest
 from ..errors import ArgumentError, DataProblem, PolicyError, from_log
 from ..installed import module_name
 from ..node.limit_kinds import FLAG

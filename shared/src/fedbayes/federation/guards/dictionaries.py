@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...bayes.dictionaries.dictionary import Dictionary
-from ...bayes.values.encoding import SchemaError, nearest
+from ...bayes.values.encoding import SchemaError
+from ...bayes.values.names import nearest
 from ..errors import ArgumentError, MessageError
 from ..perimeter.manifest import digest_of
 

@@ -12,7 +12,7 @@ from fedbayes.bayes.naive_bayes.counting import DEFAULT_BINS, Bins, feature_tabl
 from fedbayes.bayes.naive_bayes.features import Feature
 from fedbayes.bayes.schema import Schema
 from fedbayes.bayes.values.bin_edges import MAXIMUM_BINS
-from fedbayes.bayes.values.encoding import nearest
+from fedbayes.bayes.values.names import nearest
 
 from ...typing import Array, Floats, Integers
 from .. import arguments

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ...bayes.values.encoding import composed, nearest
+from ...bayes.values.encoding import composed
+from ...bayes.values.names import nearest
 from ...dp.shares import HONEST_FRACTION
 from ..errors import ArgumentError
 from ..node.policy import Policy

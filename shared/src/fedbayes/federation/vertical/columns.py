@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from ...bayes.values.encoding import nearest
+from ...bayes.values.names import nearest
 from ..errors import ArgumentError
 from ..rounds import Federation
 from .engine import Engine

@@ -12,8 +12,9 @@ import numpy as np
 from ...bayes.network.discretise import Bins, equal_width
 from ...bayes.network.variable import MISSING_STATE, Variable
 from ...bayes.schema import Column
-from ...bayes.values.encoding import SchemaError, canonical_text, is_number, nearest
+from ...bayes.values.encoding import SchemaError, canonical_text, is_number
 from ...bayes.values.missing import without_top
+from ...bayes.values.names import nearest
 from .. import arguments
 from ..errors import ArgumentError, PolicyError
 
