@@ -189,4 +189,6 @@ def docker(*arguments: str) -> str:
 
 def algorithms() -> Sequence[str]:
     """Return every method that has an image."""
-    return sorted(path.parent.name for path in ROOT.glob("algorithms/*/pyproject.toml"))
+    return sorted(
+        path.parent.name for path in ROOT.glob("algorithms/*/Dockerfile") if (path.parent / "pyproject.toml").exists()
+    )

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.network
 
 ROOT = Path(__file__).resolve().parents[2]
 REGISTRY = os.environ.get("REGISTRY", "fedbayes.invalid")
-ALGORITHMS = sorted(path.parent.name for path in ROOT.glob("algorithms/*/pyproject.toml"))
+ALGORITHMS = sorted(path.parent.name for path in ROOT.glob("algorithms/*/Dockerfile"))
 LARGEST_BYTES = 350_000_000
 PACKAGES = "print(*[line[9:] for line in open('/var/lib/dpkg/status') if line.startswith('Package: ')])"
 DISTRIBUTIONS = "import importlib.metadata as m, json; print(json.dumps([[d.metadata['Name'], d.version] for d in m.distributions()]))"
