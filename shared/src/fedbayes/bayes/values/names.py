@@ -12,9 +12,9 @@ def near(unknown: str, candidates: Iterable[str], likeness: float = LIKENESS) ->
     """Return the known name nearest to an unknown one; empty where none is so near (0 to 1)."""
     import difflib
 
-    known = list(candidates)
-    alike = [name for name in known if name.casefold() == unknown.casefold()]
-    found = alike or difflib.get_close_matches(unknown[:60], known, n=3, cutoff=likeness)
+    listed = list(candidates)
+    alike = [name for name in listed if name.casefold() == unknown.casefold()]
+    found = alike or difflib.get_close_matches(unknown[:60], listed, n=3, cutoff=likeness)
     whole = [name for name in found if name.startswith(unknown)]  # ``tie``: ties rather than time
     return [*whole, *found, ""][0]
 

@@ -75,7 +75,7 @@ class Linked(Record):
             remembered.add(SETS, words)
             return True
 
-        return self._admits(lambda known: all(known.has(name, digest) for name in names), remember)
+        return self._admits(lambda earlier: all(earlier.has(name, digest) for name in names), remember)
 
     def _refused(self, remembered: Remembered, name: str, new: Rows, minimum: int) -> bool:
         wanted = remembered.of(name)

@@ -74,7 +74,7 @@ class Answers(Record):
             return True
 
         return self._admits(
-            lambda known: all(follows(self._sets(known, key), new) for key, new in asked.items()), remember
+            lambda earlier: all(follows(self._sets(earlier, key), new) for key, new in asked.items()), remember
         )
 
     def foresees(self, columns: Collection[str], namings: Sequence[Members], fewest: int) -> bool:

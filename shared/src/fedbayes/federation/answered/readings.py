@@ -235,7 +235,7 @@ class Readings(Record):
                     remembered.add(name, words)
             return True
 
-        return self._admits(lambda known: all(known.has(*one) for one in wanted), remember)
+        return self._admits(lambda earlier: all(earlier.has(*one) for one in wanted), remember)
 
 
 def column_of(name: str) -> str:

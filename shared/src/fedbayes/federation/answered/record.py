@@ -98,8 +98,8 @@ class Record:
     def _remembered(self, connection: sqlite3.Connection) -> Remembered:
         return Remembered(connection, self.table, self.field, self._source)
 
-    def _admits(self, known: Callable[[Remembered], bool], remember: Callable[[Remembered], bool]) -> bool:
-        """Return whether an answer may leave, which is remembered then: one that is `known`, without a right to write, or that `remember` admits.
+    def _admits(self, answered: Callable[[Remembered], bool], remember: Callable[[Remembered], bool]) -> bool:
+        """Return whether an answer may leave, which is remembered then: one that is `answered` already, without a right to write, or that `remember` admits.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Record:
             If the file cannot be read or written.
         """
         with self.reading() as remembered:
-            if remembered is not None and known(remembered):
+            if remembered is not None and answered(remembered):
                 return True
         with self.transaction() as remembered:
             return remember(remembered)

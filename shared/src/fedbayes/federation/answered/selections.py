@@ -81,7 +81,7 @@ class Selections(Record):
             remembered.add(EVERYTHING, words)
             return True
 
-        return self._admits(lambda known: known.has(EVERYTHING, words), remember)
+        return self._admits(lambda earlier: earlier.has(EVERYTHING, words), remember)
 
     def admit_table(self, states: Mapping[str, str], minimum: int, texts: Texts) -> bool:
         """Remember the columns of a table and how they become states, unless a cell and an earlier count would differ in fewer than `minimum` rows.
@@ -109,7 +109,9 @@ class Selections(Record):
             remembered.add(TABLES, json.dumps(table, sort_keys=True))
             return True
 
-        return self._admits(lambda known: any(states.items() <= table.items() for table in _tables(known)), remember)
+        return self._admits(
+            lambda earlier: any(states.items() <= table.items() for table in _tables(earlier)), remember
+        )
 
 
 def _tables(remembered: Remembered) -> list[dict[str, str]]:
