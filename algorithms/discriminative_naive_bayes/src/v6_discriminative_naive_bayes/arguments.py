@@ -10,15 +10,13 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Budget, Columns, Members, Scoring, Target, Units, check_bins
 from fedbayes.federation.horizontal.columns import REFUSALS
 from fedbayes.federation.horizontal.declared import BINS, OUTSIDE, honest_fraction, neighbors
+from fedbayes.federation.horizontal.planning import rows_in_all
 from fedbayes.federation.kinds import EPSILON, FLAG, ONCE_PUBLISHED, choice, number, whole
 from fedbayes.federation.signatures import Store
 
 from . import plan
 from .messages import CONTINUOUS, LARGEST_CLIP, MOST_ITERATIONS, PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
 from .settings import AGGREGATIONS, MOST_ROUNDS, OPTIMIZERS, Settings
-
-MOST_ROWS = 10**12
-"""More than any federation has."""
 
 EVIDENCE = (
     ("statements against debits, and what the noise really hides", "tests/privacy/test_discriminative_naive_bayes.py"),
@@ -92,13 +90,7 @@ class Fit(Target, Budget, Units, Members):
         "Bins of numeric features; when left out 10, with epsilon chosen by domain, budget and rows, never by data.",
         None,
     )
-    rows: int | None = argument(
-        whole(1, MOST_ROWS),
-        "About how many rows there are in all, as far as that is public; bins are chosen for 10,000 when left out.",
-        None,
-        used_when=(when("epsilon"), unless("bins")),
-        unit="rows",
-    )
+    rows: int | None = rows_in_all((when("epsilon"), unless("bins")))
     continuous: str = argument(
         choice(CONTINUOUS),
         "Numeric features are cut into bins, or normally distributed in each class (with structure naive and exact or local tables).",

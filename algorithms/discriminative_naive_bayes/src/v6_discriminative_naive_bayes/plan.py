@@ -11,6 +11,7 @@ from typing import Any
 
 from fedbayes.dp.gaussian import mu_of
 from fedbayes.federation.horizontal import Columns
+from fedbayes.federation.horizontal.planning import USUAL_ROWS, is_wide, left_to_the_plan, numbers_of_bins
 
 from .terms import fits_values
 
@@ -24,14 +25,8 @@ USUAL_BINS = 10
 FEWEST_BINS, FEW_BINS, MANY_BINS = 4, 8, 16
 """Of private fits, the last where the rows stand far out of the noise; fewer where more would make too large a model for steps by terms (`terms.MOST_WORK`),
 which learn more: of 64 numbers and ten classes, 4 bins are better than 8 and 16 with 1,400 rows and with 29,000."""
-USUAL_ROWS = 10_000
-"""Rows that are taken where the caller does not say."""
 FAR_OUT = 5_000.0
 """Rows times mu (what the budget allows, see `fedbayes.dp.gaussian`) from which on more bins pay."""
-WIDE = 1_000.0
-"""Range of a column's bounds from which on values are taken to be mostly small and seldom large, as amounts are: bins are logarithmic."""
-FARTHEST = 2.0**43
-"""Low bound up to which floats are a thousandth of one apart."""
 
 
 def usual_rounds(epsilon: float | None, optimizer: str, structure: str) -> int:
@@ -64,13 +59,9 @@ def _values(columns: Columns, bins: Mapping[str, Any]) -> int:
 
 
 def _bins(columns: Columns, name: str, number: int) -> Any:
-    """Return the bins of one feature: of wide ranges logarithmic ones, and where there are many also half as many equal ones.
-
-    Of a range that begins beyond `FARTHEST`, as that of moments in nanoseconds, they are equal: there floats do not tell a scale of ones.
-    """
+    """Return the bins of one feature: of wide ranges logarithmic ones, and where there are many also half as many equal ones."""
     column = columns.schema[name]
-    low, high = column.bounds or (0.0, 0.0)
-    if high - low < WIDE or abs(low) > FARTHEST:
+    if not is_wide(column):
         return number
     if number < MANY_BINS:
         return {"log": number}
@@ -80,7 +71,7 @@ def _bins(columns: Columns, name: str, number: int) -> Any:
 
 def choices(rounds: int, bins: Mapping[str, Any], given: Mapping[str, bool], clip: float | None) -> dict[str, Any]:
     """Return what was chosen, for results and plans, and why; empty where the caller said everything."""
-    numbers = {name: rule if isinstance(rule, int) else len(rule) + 1 for name, rule in bins.items()}
-    settled: dict[str, Any] = {"rounds": rounds, "bins": numbers, "clip": clip}
-    chosen = {name: value for name, value in settled.items() if not given[name] and value not in (None, {})}
-    return {**chosen, "from": "domain, budget and rows as given, never data"} if chosen else {}
+    settled: dict[str, Any] = {"rounds": rounds, "bins": numbers_of_bins(bins), "clip": clip}
+    return left_to_the_plan(
+        {name: value for name, value in settled.items() if not given[name] and value not in (None, {})}
+    )

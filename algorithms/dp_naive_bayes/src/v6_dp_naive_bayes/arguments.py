@@ -25,15 +25,14 @@ from fedbayes.federation.horizontal import (
     preflight,
 )
 from fedbayes.federation.horizontal.declared import BINS
-from fedbayes.federation.kinds import MODEL, ONCE_PUBLISHED, choice, number, whole
+from fedbayes.federation.horizontal.planning import rows_in_all
+from fedbayes.federation.kinds import MODEL, ONCE_PUBLISHED, choice, number
 from fedbayes.federation.signatures import Store
 
 from . import binning
-from .binning import USUAL_ROWS, chosen
+from .binning import chosen
 from .model import MECHANISMS, SENSITIVITIES, STATISTICS, Plan, plan_of, settled
 
-MOST_ROWS = 10**12
-"""More than any federation has."""
 ROBUST = ("median", "trimmed_mean", "krum", "bulyan")
 AGGREGATION_NAMES = ("sum", *ROBUST, "gossip")
 
@@ -104,13 +103,7 @@ class Fit(Mechanism, Placed, Target, Outside, Units, Members):
         "many neighbouring states that are numbers together; never by data.",
         None,
     )
-    rows: int | None = argument(
-        whole(1, MOST_ROWS),
-        f"About how many rows there are in all, as far as that is public; bins are chosen for {USUAL_ROWS:,} when left out.",
-        None,
-        used_when=(unless("bins"), unless("noise", "none"), unless("statistics", "gaussian")),
-        unit="rows",
-    )
+    rows: int | None = rows_in_all((unless("bins"), unless("noise", "none"), unless("statistics", "gaussian")))
     statistics: str = argument(
         choice(STATISTICS),
         "Tables for every feature (numeric ones in public bins), or sums and sums of squares for the numeric ones (the paper's).",

@@ -15,17 +15,14 @@ from typing import Any
 from fedbayes.bayes.naive_bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.schema import Column
 from fedbayes.federation.horizontal import check_bins
+from fedbayes.federation.horizontal.planning import USUAL_ROWS, is_wide, left_to_the_plan, numbers_of_bins
 
 from .model import Plan
 
-USUAL_ROWS = 10_000
-"""Rows that are taken where the caller does not say."""
 CHOICES = ((0.5, 2), (1.0, 4), (1.5, 8))
 """Below so many rows of a class over the noise of a cell and the number of features: so many bins; else as many as without noise."""
 STANDS_OUT = 2.0
 """Deviations of the noise below which the mean count of a state does not stand out of it."""
-WIDE = 1_000.0
-"""Range of a column's bounds from which on few bins are logarithmic: amounts are mostly small and seldom large."""
 
 
 def chosen(plan: Plan, rows: int | None) -> Plan:
@@ -46,9 +43,8 @@ def chosen(plan: Plan, rows: int | None) -> Plan:
 
 def choices(plan: Plan) -> dict[str, Any]:
     """Return what was chosen, for results and plans; empty where nothing was."""
-    numbers = {name: rule if isinstance(rule, int) else len(rule) + 1 for name, rule in plan.bins.items()}
-    found = {name: value for name, value in (("bins", numbers), ("groups of states", dict(plan.groups))) if value}
-    return {**found, "from": "domain, budget and rows as given, never data"} if found else {}
+    parts = (("bins", numbers_of_bins(plan.bins)), ("groups of states", dict(plan.groups)))
+    return left_to_the_plan({name: value for name, value in parts if value})
 
 
 def _number(plan: Plan, rows: int) -> int:
@@ -60,8 +56,7 @@ def _number(plan: Plan, rows: int) -> int:
 
 
 def _rule(column: Column, number: int) -> Any:
-    low, high = column.bounds or (0.0, 0.0)
-    return {"log": number} if number < DEFAULT_BINS and high - low >= WIDE else number
+    return {"log": number} if number < DEFAULT_BINS and is_wide(column) else number
 
 
 def _groups(plan: Plan, number: int, rows: int) -> dict[str, int]:
