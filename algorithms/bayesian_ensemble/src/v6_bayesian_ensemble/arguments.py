@@ -42,7 +42,6 @@ from .model import Learning
 from .votes import VOTES, WEIGHTS
 
 STRUCTURES = ("k2", "naive", "augmented")
-ORDERS = ("columns", "information")
 MISSING = ("drop", "category")
 HYBRIDS = ("local", "shared")
 SCORINGS = ("labelled", "published")
@@ -99,7 +98,7 @@ class Fit(Split):
     )
     score: str = argument(choice(SCORES), "Of the search.", "k2", used_when=SEARCHED)
     order: str | tuple[str, ...] = argument(
-        orders(ORDERS, "information", "information (with the label, mutual), columns, or a list of all features"),
+        orders("information", "information (with the label, mutual), columns, or a list of all features"),
         "Order of the columns for K2, after the label.",
         "information",
         used_when=SEARCHED,

@@ -26,7 +26,6 @@ from fedbayes.federation.vertical.opening import COUNTED
 from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_seconds
 from fedbayes.typing import Integers
 
-Cells = Integers
 MOST_CONDITIONS = 100  # a question that a person writes has a few
 EXPECTED_ROWS = 100_000  # by which openings are planned before the number of rows is known
 
@@ -191,7 +190,7 @@ class Product:
 
 def answer(
     engine: Engine, epsilon: float | None, honest_fraction: float, fewer: bool, bits: int = 0, last: bool = True
-) -> tuple[list[Cells], dict[str, Any]]:
+) -> tuple[list[Integers], dict[str, Any]]:
     """Return the product of the factors of each chain summed over the records, first, and how it was made.
 
     With `fewer` the products that leave one station's factor out follow, of the last chain.

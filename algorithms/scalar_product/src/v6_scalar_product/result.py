@@ -24,7 +24,6 @@ from .association import association, null_level
 from .model import decoded, error_bound, information_gains, is_coarse, is_shown, published
 
 EXACT_CODE = 2  # in `SubmitReply.scales`: few values, none of them rounded
-Cells = Integers
 MOVES = {
     "replace_one": "other values of one record change",
     "zero_out": "erasing the values of one record changes",
@@ -48,7 +47,7 @@ def counted(
     return _result(federation, {"count": count, "records": engine.rows}, {}, statement, told)
 
 
-def tabled(federation: Federation, tables: SecureTables, asked: Contingency, counts: Cells) -> dict[str, Any]:
+def tabled(federation: Federation, tables: SecureTables, asked: Contingency, counts: Integers) -> dict[str, Any]:
     """Return the result of `contingency`: its small cells hidden, or all of them noisy."""
     epsilon = asked.epsilon
     noise = noise_diagnostics(federation, tables.engine.setup, [counts], epsilon, asked.honest_fraction)
@@ -75,7 +74,7 @@ def gained(
     tables: SecureTables,
     asked: InformationGain,
     questions: list[tuple[str, str]],
-    counts: list[Cells],
+    counts: list[Integers],
 ) -> dict[str, Any]:
     """Return the result of `information_gain` from the tables of the target and each column."""
     epsilon, names = asked.epsilon, asked.columns
@@ -168,7 +167,7 @@ def _safe_gains(
 
 
 def noise_diagnostics(
-    federation: Federation, setup: Setup, counts: Sequence[Cells], epsilon: float | None, honest_fraction: float
+    federation: Federation, setup: Setup, counts: Sequence[Integers], epsilon: float | None, honest_fraction: float
 ) -> dict[str, float]:
     """Return the standard deviation of the noise in a cell for the result's diagnostics, and warn where it dominates; nothing for exact answers.
 

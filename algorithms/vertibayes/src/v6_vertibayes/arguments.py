@@ -29,7 +29,6 @@ from fedbayes.federation.vertical.traffic import states_of, tables_bytes
 STRUCTURES = ("naive", "k2", "hill_climb", "private")
 MISSING = ("em_on_counts", "em", "drop", "category")
 VALIDATIONS = ("none", "scv", "svdg", "public")
-ORDERS = ("columns", "information")
 MOST_SYNTHETIC_ROWS = 1_000_000  # EM on as many takes minutes
 MOST_PARENTS = 7  # eight columns of five states have 390,625 cells
 BY_CLASS = "mdl"
@@ -91,9 +90,7 @@ class Fit(Split):
     score: str = argument(choice(SCORES), "Of the search.", "k2")
     max_parents: int = argument(whole(0, MOST_PARENTS), "Most parents of a node in the search.", 3, unit="parents")
     order: str | tuple[str, ...] = argument(
-        orders(
-            ORDERS, "columns", "columns, information (a tree of greatest mutual information), or a list of all columns"
-        ),
+        orders("columns", "columns, information (a tree of greatest mutual information), or a list of all columns"),
         "Order of the nodes for K2.",
         "columns",
         used_when=when("structure", "k2"),

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.network.probability_tables import log_likelihood_of
+from fedbayes.bayes.schema import NEARLY_ALL
 from fedbayes.bayes.search.scores import by_name
 from fedbayes.bayes.search.structure import Structure
 from fedbayes.dp.laws import law_of
@@ -26,7 +27,6 @@ from .model import Learned, Variable
 from .scoring import RecordScores
 from .sources import Source
 
-NEARLY_ALL = 0.9  # of a column's records
 EXACT = "central learns exact counts, and the published probabilities are computed from them"
 PUBLIC = "; which records are common, and their number, are taken as public"
 SUMS = "exact sums over records are released"

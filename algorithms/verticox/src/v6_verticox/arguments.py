@@ -18,12 +18,11 @@ from fedbayes.federation.vertical.declared import DEALER_WORDS, Dealt
 
 from .cox.proportional import TRANSFORMS
 from .horizontal.declared import CASES, Cases
+from .horizontal.messages import MISSING, TIES
 from .horizontal.private.declared import Private
 from .horizontal.private.messages import STEPS
 
 SOLVERS = ("private_newton", "bfgs", "admm")
-TIES = ("breslow", "efron")
-MISSING = ("refuse", "complete")
 UPDATES = ("standard", "published")
 MOST_ROUNDS = {"private_newton": 160, "bfgs": 30, "admm": 2000}
 RECORD_BYTES, FEATURE_BYTES, ROUND_BYTES = 2640, 790, 10_600

@@ -37,7 +37,7 @@ LARGEST_SCALE = 2.0**52
 FINEST_BITS = 1074
 """Every float is a whole multiple of 2 to the power of minus this."""
 
-_SMALLEST_SCALE = 2.0**-10  # as `shares`: a smaller one gets this, more noise than asked for
+SMALLEST_SCALE = 2.0**-10  # smaller ones get this one: more noise than asked for, with probability below exp(-1000)
 _MANTISSA_BITS = 53  # of a double
 _MOST_WHOLES = 511  # of a geometric number, beyond probability exp(-511)
 
@@ -114,7 +114,7 @@ def fine_candidates(count: int, numerator: int, bits: int) -> list[int]:
 
 def _ratio(scale: float) -> tuple[int, int]:
     """Return n and b with scale = n / 2^b exactly: n below 2^53 and b at most 62 for scales in range."""
-    numerator, denominator = max(scale, _SMALLEST_SCALE).as_integer_ratio()
+    numerator, denominator = max(scale, SMALLEST_SCALE).as_integer_ratio()
     return numerator, denominator.bit_length() - 1
 
 

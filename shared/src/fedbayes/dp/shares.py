@@ -23,6 +23,7 @@ from ..typing import Booleans, Integers
 from . import mechanisms
 from .checks import positive, probability
 from .gaussian import SMALLEST_SHARE
+from .samplers import SMALLEST_SCALE
 
 HONEST_FRACTION = 0.8
 """The part of the parties whose shares must suffice, by default, in every method."""
@@ -31,7 +32,6 @@ _THETA_BITS = 52  # exponents k / scale are multiples of 2^-52; k stays below 12
 _RATE_BITS = 48  # fractional bits of a probability; rounding adds noise, never removes any
 _LARGEST_SCALE = 2.0**32  # sums of many shares of this scale stay far below 2^63
 _LARGEST_DEVIATION = 2.0**52  # the samplers saturate at 2^63, and saturated noise is a constant that hides nothing
-_SMALLEST_SCALE = 2.0**-10  # smaller scales get this one: more noise than asked for, with probability below exp(-1000)
 
 
 class UntrustedFraction(Exception):
@@ -174,7 +174,7 @@ def discrete_gaussian(shape: int | tuple[int, ...], sigma: float, parties: int, 
 
 def _negative_binomial(shape: int | tuple[int, ...], scale: float, honest: int) -> Integers:
     """Return negative binomials of shape 1/honest and parameter p = exp(-1/scale): a Poisson number of logarithmic(p) variables."""
-    theta = max(1, math.floor(2.0**_THETA_BITS / max(scale, _SMALLEST_SCALE)))
+    theta = max(1, math.floor(2.0**_THETA_BITS / max(scale, SMALLEST_SCALE)))
     rate = -math.log(-math.expm1(-theta / 2.0**_THETA_BITS)) / honest * (1.0 + 1e-14)
     numbers = _poisson(shape, math.ceil(rate * 2.0**_RATE_BITS) + 1)
     terms = _logarithmic(int(numbers.sum()), theta)

@@ -79,6 +79,12 @@ class _Tables(Feature):
     noise: float
     pseudocount: float
 
+    def __post_init__(self) -> None:
+        _finite("counts", self.counts)
+        _finite("missing", self.missing)
+        _finite("noise and pseudocount", [self.noise, self.pseudocount], low=0.0)
+        _shaped("noise and pseudocount", [self.noise, self.pseudocount], (2,))
+
     def probabilities(self, totals: Floats) -> Floats:
         """Return P(value or bin | class), float64, shape (classes, values)."""
         return table_probabilities(self.counts, self.missing, totals, self.noise, self.pseudocount)
@@ -106,12 +112,6 @@ class CategoricalTables(_Tables):
     noise: float = 0.0
     pseudocount: float = 1.0
     kind: ClassVar[str] = "categorical"
-
-    def __post_init__(self) -> None:
-        _finite("counts", self.counts)
-        _finite("missing", self.missing)
-        _finite("noise and pseudocount", [self.noise, self.pseudocount], low=0.0)
-        _shaped("noise and pseudocount", [self.noise, self.pseudocount], (2,))
 
     def check(self, column: Column, classes: int) -> None:
         """Raise SchemaError unless the table fits this column and number of classes."""
@@ -144,11 +144,8 @@ class Histogram(_Tables):
     kind: ClassVar[str] = "histogram"
 
     def __post_init__(self) -> None:
-        _finite("counts", self.counts)
-        _finite("missing", self.missing)
+        super().__post_init__()
         _finite("edges", self.edges, largest=LARGEST_BOUND)
-        _finite("noise and pseudocount", [self.noise, self.pseudocount], low=0.0)
-        _shaped("noise and pseudocount", [self.noise, self.pseudocount], (2,))
         if np.ndim(self.edges) != 1 or not bool(np.all(np.diff(self.edges) > 0)):
             raise SchemaError("edges must increase")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +13,6 @@ from .listing import print_table, say
 if TYPE_CHECKING:
     from ...federation.perimeter.peers import Peer
 
-FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
-
 
 def peers(folder: Path, accept: tuple[str, str] | None, forget: list[str], as_json: bool) -> None:
     """Accept and forget peers, then list those that are known.
@@ -26,6 +23,7 @@ def peers(folder: Path, accept: tuple[str, str] | None, forget: list[str], as_js
         If the folder or an option is wrong; nothing is changed then.
     """
     from ...federation.perimeter.peers import KnownPeers
+    from ..node.limits import FINGERPRINT
 
     _check_folder(folder)
     if accept is not None and not (accept[0] and FINGERPRINT.fullmatch(accept[1])):

@@ -18,7 +18,6 @@ SEPARATORS = {";": "semicolons", "\t": "tabs"}
 """What a table may be separated by beside commas, in words."""
 FOREIGN = {"|": "bars"}
 """What it may not."""
-_OF_A_STATION = re.compile(r"this station's (Excel file|file|table)")
 CHUNK = 1 << 20  # bytes that are read at a time, 1 MiB
 _LINE = re.compile(r"line \d+")
 
@@ -151,4 +150,4 @@ def _to_its_owner(text: str, path: Path) -> str:
     """Return what a station says of its file as it is told to somebody who has the file: by its name, and nobody else is to be asked."""
     from ...federation.embedded.remedies import to_owner
 
-    return to_owner(_OF_A_STATION.sub(f"the table {path}", text))
+    return to_owner(text, f"the table {path}")

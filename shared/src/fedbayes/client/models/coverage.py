@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...bayes.network.variable import MISSING_STATE
-from ...bayes.schema import LARGEST_BOUND, Column
+from ...bayes.schema import LARGEST_BOUND, NEARLY_ALL, Column
 from ...bayes.values.encoding import SchemaError, canonical_text
 from ...bayes.values.missing import MISSING
 from ...bayes.values.written import printable
@@ -19,7 +19,6 @@ from ..view import view_of
 if TYPE_CHECKING:
     import pandas as pd
 
-NEARLY_ALL = 0.9  # of a table's cells in a column
 NAMED = 5  # columns that a warning names
 FEW_CELLS = 10
 """Numbers outside the bounds are an error only in this many cells: one record may lie outside."""

@@ -12,6 +12,7 @@ from ...randomness import ResearchSampler
 from ..exits import UsageProblem
 from ..running.catalogue import declared_of
 from ..running.local import Job
+from .class_tables import EPSILON_FACTORS
 from .made_up import People, deal
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 JUDGED = 2000
 """Further records of a population, on which a classifier is judged."""
-EPSILON_FACTORS = (1.0 / 3.0, 3.0)  # as in plans of tables
 NEARLY_EXACT = 1000.0
 """An epsilon with next to no noise: the same steps, so that a difference is the noise's."""
 PERMITTED = {"allow_predictions": True, "allow_formulas": True}

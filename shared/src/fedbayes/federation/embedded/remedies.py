@@ -70,9 +70,10 @@ def with_remedy(error: AlgorithmError) -> AlgorithmError:
     )
 
 
-def to_owner(text: str) -> str:
-    """Return what a station says of its file as it is told to somebody who has the file, after the station's name: nobody else is to be asked."""
-    return _OF_A_STATION.sub(r"its \1", text).replace(_ASK, "").replace(_ELSEWHERE, "")
+def to_owner(text: str, called: str = "") -> str:
+    """Return what a station says of its file as it is told to somebody who has the file: by its name, or after the station's; nobody else is to be asked."""
+    named = _OF_A_STATION.sub(lambda found: called or f"its {found[1]}", text)
+    return named.replace(_ASK, "").replace(_ELSEWHERE, "")
 
 
 def _last_error(log: str) -> str:

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...bayes.counts import profile
-from ...bayes.schema import Column
+from ...bayes.schema import NEARLY_ALL, Column
 from ...typing import Integers
 from ..messages.codec import Message
 from .suppression import suppress
 
-NEARLY_ALL = 0.9
-"""From this share of cells that are not understood on, a column is warned of."""
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the quantiles that describe a number
 
 

@@ -24,6 +24,7 @@ BINS_WORDS = "How numeric columns become states."
 DEALER_WORDS = "The organization without data that serves as dealer; the first one without data when left out."
 HELPER_WORDS = f'{DEALER_WORDS.removesuffix(".")}, and "none" does without one (three stations or more).'
 NEIGHBORS_WORDS = "What is protected of a record: replace_one, which values it has; zero_out, whether it has any, a weaker promise with less noise."
+ORDERS = ("columns", "information")
 SPLITS = ("vertical", "horizontal", "hybrid")
 MOST_EDGES = 10_000  # of a network of a hundred nodes
 MOST_RECORDS = 1_000_000  # that travel in one task
@@ -65,9 +66,9 @@ def structures(names: Sequence[str], default: str, words: str) -> Kind:
     return _named_or(names, default, words, check_edges)
 
 
-def orders(names: Sequence[str], default: str, words: str) -> Kind:
+def orders(default: str, words: str) -> Kind:
     """Return an order of columns, by name, or a list of them; null stands for the default."""
-    return _named_or(names, default, words, lambda name, value: tuple(checks.check_names(name, value)))
+    return _named_or(ORDERS, default, words, lambda name, value: tuple(checks.check_names(name, value)))
 
 
 def _named_or(names: Sequence[str], default: str, words: str, check: Callable[[str, Any], Any]) -> Kind:
