@@ -47,6 +47,11 @@ def read(**change):
     return planned(asked, asked.columns)
 
 
+def test_wide_ranges_have_logarithmic_bins_where_floats_tell_a_scale_of_ones():
+    assert len(read().bins["income"]) + 1 == 4
+    assert read(domain={**DOMAIN, "income": {"bounds": [1e15, 2e15]}}).bins["income"] == 4
+
+
 def test_the_same_is_chosen_whatever_the_data_are_and_plans_tell_it():
     found = []
     for seed, rows in ((1, 30), (5, 300)):

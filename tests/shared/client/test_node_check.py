@@ -46,6 +46,7 @@ ENV = "algorithm_env:\n"
 # what replaces what, the line where it is told, its level, what the line says
 WRONGS = [
     ("policies:", "polices:", 13, "ignored", "did you mean 'policies'"),
+    ("policies:", "POLICIES:", 13, "ignored", "did you mean 'policies'"),
     ("policies:", "polices:", 0, "unsafe", "any image may run"),
     ("  allowed_algorithms:", "  allowed_images:", 14, "ignored", "did you mean 'allowed_algorithms'"),
     ("policies:\n  allowed_algorithms:", "allowed_algorithms:", 13, "ignored", "it belongs under 'policies'"),
