@@ -84,15 +84,18 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
                 raise ArgumentError("mock_data is no argument of a real task; leave it out")
             origin = platform.sub_task_origin(run, mock_client)
             request: Request = decode(Request, message)
-            if request.filed and request.sender == run.organization:
-                request = whole(request, Memory(run, origin))
-            request.check(name)
+            filed = bool(request.filed) and request.sender == run.organization
+            if not filed:
+                request.check(name)
             memory = Memory(run, origin)
             with memory.alone(request.signature.hex()):
-                # The platform runs the same request again, perhaps after the job's keys were wiped: give the recorded reply.
+                # The platform runs the same request again, perhaps after what was kept of the job was wiped: give the recorded reply.
                 recorded = memory.recorded(request.signature.hex(), request.reply_key)
                 if recorded is not None:
                     return dict(recorded)
+                if filed:
+                    request = whole(request, memory)
+                    request.check(name)
                 visit = _arrive(name, run, origin, memory, request)
                 return _answer(function, request_class, visit, mock_data)
         except Exception as failure:
