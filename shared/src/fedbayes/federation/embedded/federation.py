@@ -25,8 +25,7 @@ from .views import Views
 
 SETTLE_SECONDS = 10.0  # for the last replies of a job that is over
 CLOSING = "partial_close"
-METHOD = re.compile(rb'{"method": "(\w+)"')
-"""How the JSON of an input begins, which may be long."""
+METHOD = re.compile(rb'{"method": "(\w+)"')  # how the JSON of an input begins, which may be long
 
 
 class EmbeddedFederation:
