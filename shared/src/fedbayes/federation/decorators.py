@@ -28,7 +28,7 @@ from .errors import KINDS, ArgumentError, MessageError, describe, log_line, rebu
 from .gate import check_reply_class
 from .guards import arrival, dictionaries, refusing
 from .messages.codec import decode, encode
-from .messages.packing import pack
+from .messages.packing import packed_parts
 from .node import platform
 from .node.memory import Memory
 from .node.policy import Policy
@@ -117,7 +117,7 @@ def _arrive(name: str, run: platform.Run, origin: platform.Origin, memory: Memor
     if request.body is None and not memory.has_keys():
         raise MessageError("this station has no key of the job any more; start the job again")
     body = open_body(request, run.organization, memory.keys()) if request.body is None else request.body
-    return _Visit(run, origin, memory, request, body, question(request, pack(body)))
+    return _Visit(run, origin, memory, request, body, question(request, *packed_parts(body)))
 
 
 def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mock_data: Any) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def _text(request: Request, without: frozenset[str]) -> bytes:
     return text_of(parts)
 
 
-def question(request: Request, packed: bytes) -> str:
+def question(request: Request, *packed: bytes) -> str:
     """Return the digest of a question: of the request, without the aggregator's keys, and of its message.
 
     Parameters
@@ -139,10 +139,11 @@ def question(request: Request, packed: bytes) -> str:
     request : Request
         Its header counts.
     packed : bytes
-        The encoded message.
+        The encoded message, as a whole or in parts.
     """
     digest = hashlib.sha256(request.asked + b"|")
-    digest.update(packed)
+    for part in packed:
+        digest.update(part)
     return digest.hexdigest()
 
 

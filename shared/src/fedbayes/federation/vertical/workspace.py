@@ -164,7 +164,9 @@ class Workspace:
         chosen = [infos[name] for name in parcel.names]
         dtype, width = np.dtype(DTYPES[chosen[0].bits]), sum(info.width for info in chosen)
         content = np.frombuffer(plain, dtype=dtype.newbyteorder("<")).astype(dtype, copy=False).reshape(width, -1)
-        self.station.keep(f"parcel-{parcel.sender}-{parcel.stage}", content=content, names=np.array(parcel.names))
+        name = f"parcel-{parcel.sender}-{parcel.stage}"
+        if self.station.keep(name, content=content, names=np.array(parcel.names)):
+            self._contents[name] = (content.T, list(parcel.names), {})
 
     def check_rows(self, delivery: Delivery) -> None:
         """Raise `ThresholdError` when fewer records are common than this node demands."""
