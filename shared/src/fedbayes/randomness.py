@@ -56,7 +56,8 @@ def uniform_integers(bound: ArrayLike, shape: int | tuple[int, ...] | None = Non
     excess = (~limits + np.uint64(1)) % limits  # 2^64 modulo the bound
     highest = ~np.uint64(0) - excess
     words = uniform_bits(limits.shape if shape is None else shape)
-    highest = np.broadcast_to(highest, words.shape)
+    if limits.ndim:
+        highest = np.broadcast_to(highest, words.shape)
     late = words > highest
     while late.any():
         words[late] = uniform_bits(int(late.sum()))

@@ -231,9 +231,9 @@ def write_file(stem: Path, content: str | bytes) -> tuple[Path, str]:
 
 def _exchange(gone: Mapping[str, str], given: Mapping[str, str]) -> None:
     """Take variables out of this process's environment and put others in."""
-    for key in gone:
+    for key in gone.keys() - given.keys():
         os.environ.pop(key, None)
-    os.environ.update(given)
+    os.environ.update({key: value for key, value in given.items() if gone.get(key) != value})
 
 
 def _ours(key: str) -> bool:

@@ -52,7 +52,7 @@ def test_a_search_is_whole_though_cells_are_left_out(codes):
             expected = counted(codes, order)
             cells = cut(expected, one, parts)
             sizes = [tuple(STATES[name] for name in part) for part in parts]
-            got = known.completed(cells.ravel(), one, parts, sizes)
+            got = known.completed([cells.ravel()], one, [parts], sizes)[0]
             assert np.array_equal(got, expected), parts
             known.add(order, got)
             asked, whole = asked + cells.size, whole + expected.size
@@ -78,7 +78,7 @@ def test_cells_that_do_not_add_up_with_earlier_ones_end_the_job(codes):
     cells = counted(codes, "ab")[:-1, :-1]
     cells[0, 0] += ROWS
     with pytest.raises(errors.StationError, match="do not add up"):
-        known.completed(cells, (True, True), (("a",), ("b",)), [(3,), (2,)])
+        known.completed([cells], (True, True), [(("a",), ("b",))], [(3,), (2,)])
 
 
 # -- how tables are asked --------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from fedbayes.dp.ledger import Ledger
@@ -21,15 +23,15 @@ LEDGER = {"*": {"ledger": "ledger", "budget_epsilon": 3}}
 SOUTH = 2
 
 
-def losing(federation, manner, times=1):
-    """Have the platform lose the first replies of the southern station in every round: as a node that repeats a run, or one whose container is killed."""
+def losing(federation, manner, times=1, organization=SOUTH):
+    """Have the platform lose the first replies of a station in every round: as a node that repeats a run, or one whose container is killed."""
     server, lost = federation._server, {}
     finish = server.finish
 
     def lossy(run, status, result, log):
         task = server.tasks[run.task]
         key = task.name
-        if task.parent and run.organization == SOUTH and lost.get(key, 0) < times:
+        if task.parent and run.organization == organization and lost.get(key, 0) < times:
             lost[key] = lost.get(key, 0) + 1
             status, result = ("completed", None) if manner == "lost" else (manner, None)
         finish(run, status, result, log)
@@ -52,6 +54,30 @@ def test_a_reply_that_the_platform_loses_in_every_round_is_asked_for_again(files
     assert debits(files) == [1, 1, 1]
     assert any("south was asked again" in warning for warning in result["warnings"])
     assert result["federation"]["rounds"] == 2
+
+
+def test_what_stays_beside_central_in_the_last_round_is_not_missed_once_the_folder_is_wiped():
+    """Its own station gets the columns of the others by the folder in that round too; asked again, it gives the reply that it has recorded."""
+    rows = np.arange(20_000)
+    tables = {name: pd.DataFrame({"id": rows, name: rows // 7 % n}) for n, name in enumerate("abc", start=2)}
+    domain = {name: {"categories": [*range(n)]} for n, name in enumerate("abc", start=2)}
+    asked = {"columns": list(tables), "id_column": "id", "domain": domain}
+    exact = {"*": {"minimum_count": 0}}
+    with EmbeddedFederation(tables, helpers=["helper"], policies=exact, record=True) as federation:
+        lost = losing(federation, "lost", organization=1)
+        result = federation.run("scalar_product", "contingency", asked)
+        sent = [
+            (entry["organization"], entry["input"]["kwargs"]["message"])
+            for entry in federation.transcript
+            if entry["input"]["kwargs"].get("message", {}).get("last")
+        ]
+    assert any("partial_tables" in name for name in lost)
+    assert {bool(message["filed"]) for name, message in sent if name == "a"} == {True}
+    assert {bool(message["filed"]) for name, message in sent if name in ("b", "c")} == {False}
+    assert any("a was asked again" in warning for warning in result["warnings"])
+    expected = pd.concat([tables[name][name] for name in "abc"], axis=1).value_counts(sort=False)
+    counts = np.array(result["model"]["counts"])
+    assert counts[counts > 0].tolist() == expected.tolist()
 
 
 def test_an_undisturbed_job_asks_nobody_again(files, tmp_path):

@@ -66,12 +66,13 @@ def test_a_reply_stays_only_beside_central(memory, keys):
     assert near["sealed"] == ""
     assert len(json.dumps(near)) < 500
     assert open_reply(request(keys), "asked", near, keys, memory)[1] == content
-    for asked, station in ((request(keys), 2), (request(keys, near=False), 1)):
+    for asked, station in ((request(keys), 2), (request(keys, near=False), 1), (request(keys, last=True), 1)):
         reply = seal_reply(asked, "asked", station, content, own, memory)
         assert len(reply["sealed"]) > len(LONG)
         assert reply["filed"] == ""
-    with pytest.raises(errors.MessageError, match="at another node"):
-        open_reply(request(keys, near=False), "asked", near, keys, memory)
+    for changes in ({"near": False}, {"last": True}):
+        with pytest.raises(errors.MessageError, match="at another node"):
+            open_reply(request(keys, **changes), "asked", near, keys, memory)
 
 
 def test_whether_a_message_is_near_is_signed(keys):

@@ -66,7 +66,13 @@ class ObservedStates:
                     self._gaps[column] = bool(self._variables[column].missing and last.sum() > least)
                     if self._variables[column].missing:
                         self.missing[column] = (float(last.sum()), float(counts.sum()))
-        return [self._trim(columns, counts) for columns, counts in zip(tables, answers, strict=True)]
+        gapless = {column for column, gaps in self._gaps.items() if self._variables[column].missing and not gaps}
+        if not gapless:
+            return answers
+        return [
+            counts[tuple([slice(0, -1) if column in gapless else slice(None) for column in columns])]
+            for columns, counts in zip(tables, answers, strict=True)
+        ]
 
     def has_gaps(self, column: str) -> bool:
         """Tell whether values of the column are missing; True if no table had it yet."""
@@ -77,10 +83,6 @@ class ObservedStates:
         if self._deviation is not None:
             return self._deviation() / float(np.sqrt(2.0))
         return 2.0 * tables / self._epsilon if self._epsilon else 0.0
-
-    def _trim(self, columns: tuple[str, ...], counts: Counts) -> Counts:
-        gapless = (self._variables[column].missing and not self._gaps[column] for column in columns)
-        return counts[tuple(slice(0, -1) if drop else slice(None) for drop in gapless)]
 
 
 def without_gaps(structure: Structure, present: Mapping[str, int]) -> Structure:

@@ -28,7 +28,7 @@ from .errors import KINDS, ArgumentError, MessageError, describe, log_line, rebu
 from .gate import check_reply_class
 from .guards import arrival, dictionaries, refusing
 from .messages.codec import decode, encode
-from .messages.packing import pack
+from .messages.packing import packed_parts
 from .node import platform
 from .node.memory import Memory
 from .node.policy import Policy
@@ -84,15 +84,18 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
                 raise ArgumentError("mock_data is no argument of a real task; leave it out")
             origin = platform.sub_task_origin(run, mock_client)
             request: Request = decode(Request, message)
-            if request.filed and request.sender == run.organization:
-                request = whole(request, Memory(run, origin))
-            request.check(name)
+            filed = bool(request.filed) and request.sender == run.organization
+            if not filed:
+                request.check(name)
             memory = Memory(run, origin)
             with memory.alone(request.signature.hex()):
-                # The platform runs the same request again, perhaps after the job's keys were wiped: give the recorded reply.
+                # The platform runs the same request again, perhaps after what was kept of the job was wiped: give the recorded reply.
                 recorded = memory.recorded(request.signature.hex(), request.reply_key)
                 if recorded is not None:
                     return dict(recorded)
+                if filed:
+                    request = whole(request, memory)
+                    request.check(name)
                 visit = _arrive(name, run, origin, memory, request)
                 return _answer(function, request_class, visit, mock_data)
         except Exception as failure:
@@ -114,7 +117,7 @@ def _arrive(name: str, run: platform.Run, origin: platform.Origin, memory: Memor
     if request.body is None and not memory.has_keys():
         raise MessageError("this station has no key of the job any more; start the job again")
     body = open_body(request, run.organization, memory.keys()) if request.body is None else request.body
-    return _Visit(run, origin, memory, request, body, question(request, pack(body)))
+    return _Visit(run, origin, memory, request, body, question(request, *packed_parts(body)))
 
 
 def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mock_data: Any) -> dict[str, Any]:

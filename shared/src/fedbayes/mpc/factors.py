@@ -1,8 +1,13 @@
-"""Shared matrices: what all parties know of one, its masks and openings, and products in the ring."""
+"""Shared matrices: what all parties know of one, its masks and openings, and products in the ring.
+
+A matrix has a row for every record and few columns. Those made here lie in memory a column behind the other (Fortran's order), so that what is done to all
+records of a column runs through memory once; any other order gives the same numbers.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -84,21 +89,35 @@ def complete_product(core: RingArray, left: RingArray, right: RingArray) -> Ring
     ndarray (rows, p * q)
     """
     rows, p, q = len(core), left.shape[1], right.shape[1]
-    whole = np.empty((rows, p, q), dtype=core.dtype)
-    inner = core.reshape(rows, p - 1, q - 1)
-    whole[:, :-1, :-1] = inner
-    whole[:, :-1, -1] = left[:, :-1] - inner.sum(axis=2, dtype=core.dtype)
-    whole[:, -1, :-1] = right[:, :-1] - inner.sum(axis=1, dtype=core.dtype)
-    whole[:, -1, -1] = left[:, -1] - whole[:, -1, :-1].sum(axis=1, dtype=core.dtype)
-    return whole.reshape(rows, p * q)
+    whole = np.empty((p, q, rows), dtype=core.dtype)
+    inner = core.T.reshape(p - 1, q - 1, rows)
+    whole[:-1, :-1] = inner
+    whole[:-1, -1] = left.T[:-1] - inner.sum(axis=1, dtype=core.dtype)
+    whole[-1, :-1] = right.T[:-1] - inner.sum(axis=0, dtype=core.dtype)
+    whole[-1, -1] = left.T[-1] - whole[-1, :-1].sum(axis=0, dtype=core.dtype)
+    completed: RingArray = whole.reshape(p * q, rows).T
+    return completed
 
 
 def complete_opening(opening: RingArray, factor: Factor) -> RingArray:
     """Return the opening (rows, states): the last column is one minus the others where it did not travel; products see `complete_product`."""
     if not factor.complete or factor.sides is not None:
         return opening
-    last = np.ones(len(opening), dtype=opening.dtype) - opening.sum(axis=1, dtype=opening.dtype)
-    return np.column_stack([opening, last])
+    return with_last(opening, 1)
+
+
+def with_last(matrix: RingArray, total: int) -> RingArray:
+    """Return a matrix (rows, width) with one more column, so that every row sums to `total`."""
+    whole: RingArray = np.empty((len(matrix), matrix.shape[1] + 1), dtype=matrix.dtype, order="F")
+    whole[:, :-1] = matrix
+    whole[:, -1] = np.array(total, dtype=matrix.dtype) - matrix.T.sum(axis=0, dtype=matrix.dtype)
+    return whole
+
+
+def expanded(key: bytes, name: str, shape: tuple[int, int], dtype: npt.DTypeLike) -> RingArray:
+    """Return a pseudo-random matrix (rows, width): `prg.expand`, a column behind the other."""
+    matrix: RingArray = expand(key, name, shape[::-1], dtype).T
+    return matrix
 
 
 def mask_part(key: bytes, factor: Factor, rows: int, dtype: npt.DTypeLike = np.uint32) -> RingArray:
@@ -115,11 +134,8 @@ def mask_part(key: bytes, factor: Factor, rows: int, dtype: npt.DTypeLike = np.u
     dtype : dtype
         The ring the factor was opened in.
     """
-    part = expand(key, f"mask|{factor.name}", (rows, factor.width), dtype)
-    if not factor.complete or factor.sides is not None:
-        return part
-    last = ring.negate(part.sum(axis=1, dtype=part.dtype))
-    return np.column_stack([part, last])
+    part = expanded(key, f"mask|{factor.name}", (rows, factor.width), dtype)
+    return part if not factor.complete or factor.sides is not None else with_last(part, 0)
 
 
 def open_values(values: RingArray, key: bytes, factor: Factor) -> RingArray:
@@ -127,7 +143,7 @@ def open_values(values: RingArray, key: bytes, factor: Factor) -> RingArray:
 
     **Reveals** nothing without the key: uniform over the ring.
     """
-    masked: RingArray = values - expand(key, f"mask|{factor.name}", values.shape, values.dtype)
+    masked: RingArray = values - expanded(key, f"mask|{factor.name}", (len(values), values.shape[1]), values.dtype)
     return masked
 
 
@@ -135,10 +151,26 @@ def row_products(matrices: Sequence[RingArray]) -> RingArray:
     """Return the row-wise Kronecker product: (rows, product of the widths), the last factor fastest."""
 
     def pair(left: RingArray, right: RingArray) -> RingArray:
-        joint: RingArray = (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+        joint: RingArray = (left.T[:, None, :] * right.T[None, :, :]).reshape(-1, len(left)).T
         return joint
 
     return reduce(pair, matrices)
+
+
+def side_by_side(matrices: Sequence[RingArray], dtype: npt.DTypeLike) -> RingArray:
+    """Return matrices (rows, width) as one array of a ring, (all widths, rows)."""
+    return np.concatenate([matrix.T for matrix in matrices]).astype(dtype, copy=False)
+
+
+def little_endian(content: RingArray) -> bytes:
+    """Return the bytes of an array as they travel."""
+    return np.ascontiguousarray(content, dtype=content.dtype.newbyteorder("<")).tobytes()
+
+
+def in_order(matrix: RingArray, order: npt.NDArray[np.int64]) -> RingArray:
+    """Return rows of a matrix (rows, width) in an order, each column as a whole."""
+    ordered: RingArray = np.take(matrix.T, order, axis=1).T
+    return ordered
 
 
 def pair_products(
@@ -158,21 +190,24 @@ def pair_products(
     Returns
     -------
     dict
-        Only pairs that some term has; arrays (states of left, states of right).
+        Arrays (states of left, states of right).
     """
-    tables: dict[tuple[str, str], RingArray] = {}
     wanted: dict[str, list[str]] = {}
     for left, right in dict.fromkeys(pairs):
         wanted.setdefault(left, []).append(right)
-    for lefts, rights in terms:
-        for group in _grouped(
-            sorted((name for name in wanted if name in lefts), key=lambda name: len(wanted[name])), lefts
-        ):
-            _add_products(tables, group, wanted, lefts, rights)
+    widths = {name: matrix.shape[1] for term in terms for side in term for name, matrix in side.items()}
+    tables: dict[tuple[str, str], RingArray] = {}
+    for group in _grouped(sorted(wanted, key=lambda name: len(wanted[name])), widths):
+        asked = list(dict.fromkeys(right for left in group for right in wanted[left]))
+        rows, columns = _slices(group, widths), _slices(asked, widths)
+        whole = _summed_products(rows, columns, terms)
+        for left in group:
+            own = whole[rows[left]]
+            tables.update({(left, right): own[:, columns[right]] for right in wanted[left]})
     return tables
 
 
-def _grouped(names: Sequence[str], matrices: Matrices) -> list[list[str]]:
+def _grouped(names: Sequence[str], widths: Mapping[str, int]) -> list[list[str]]:
     """Return the names in runs of about `GROUP_COLUMNS` columns."""
     groups: list[list[str]] = []
     width = GROUP_COLUMNS
@@ -181,35 +216,32 @@ def _grouped(names: Sequence[str], matrices: Matrices) -> list[list[str]]:
             groups.append([])
             width = 0
         groups[-1].append(name)
-        width += matrices[name].shape[1]
+        width += widths[name]
     return groups
 
 
-def _add_products(
-    tables: dict[tuple[str, str], RingArray],
-    group: Sequence[str],
-    wanted: Mapping[str, Sequence[str]],
-    lefts: Matrices,
-    rights: Matrices,
-) -> None:
-    asked = [name for name in dict.fromkeys(r for left in group for r in wanted[left]) if name in rights]
-    if not asked:
-        return
-    whole = inner_product(
-        np.concatenate([lefts[name] for name in group], axis=1),
-        np.concatenate([rights[name] for name in asked], axis=1),
-    )
-    slices = dict(zip(asked, _slices([rights[name] for name in asked]), strict=True))
-    for left, own in zip(group, _slices([lefts[name] for name in group]), strict=True):
-        for right in wanted[left]:
-            if right in slices:
-                part = whole[own, slices[right]]
-                tables[left, right] = tables[left, right] + part if (left, right) in tables else part
+def _slices(names: Sequence[str], widths: Mapping[str, int]) -> dict[str, slice]:
+    """Return where each of some matrices is if they stand side by side."""
+    stops = accumulate(widths[name] for name in names)
+    return {name: slice(stop - widths[name], stop) for name, stop in zip(names, stops, strict=True)}
 
 
-def _slices(matrices: Sequence[RingArray]) -> list[slice]:
-    stops = np.cumsum([matrix.shape[1] for matrix in matrices])
-    return [slice(int(stop) - matrix.shape[1], int(stop)) for stop, matrix in zip(stops, matrices, strict=True)]
+def _summed_products(
+    rows: Mapping[str, slice], columns: Mapping[str, slice], terms: Sequence[tuple[Matrices, Matrices]]
+) -> RingArray:
+    """Return the sum of the terms' products of all lefts with all rights, each at its place."""
+    dtype = next(iter(terms[0][0].values())).dtype if terms[0][0] else next(iter(terms[0][1].values())).dtype
+    whole = np.zeros([max(one.stop for one in slices.values()) for slices in (rows, columns)], dtype=dtype)
+    for lefts, rights in terms:
+        own, others = [name for name in rows if name in lefts], [name for name in columns if name in rights]
+        if own and others:
+            product = inner_product(
+                np.concatenate([lefts[name] for name in own], axis=1),
+                np.concatenate([rights[name] for name in others], axis=1),
+            )
+            at = [np.r_[tuple(here[name] for name in names)] for here, names in ((rows, own), (columns, others))]
+            whole[np.ix_(*at)] += product
+    return whole
 
 
 def inner_product(left: RingArray, right: RingArray) -> RingArray:

@@ -59,7 +59,8 @@ def expand(
         raise ValueError(f"an expansion fills an unsigned dtype, not {kind}")
     sizes = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
     values = np.empty(sizes, dtype=kind.newbyteorder("<"))
-    cipher = Cipher(algorithms.ChaCha20(_subkey(key, f"{kind.name}{sizes}{name}"), bytes(16)), mode=None)
+    stream_key = _subkey(key, f"uint{8 * kind.itemsize}{sizes}{name}")
+    cipher = Cipher(algorithms.ChaCha20(stream_key, bytes(16)), mode=None)
     encryptor = cipher.encryptor()
     stream = values.reshape(-1).view(np.uint8).data
     for start in range(0, len(stream), len(_CHUNK)):

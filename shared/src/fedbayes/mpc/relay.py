@@ -209,7 +209,8 @@ def unseal(key: bytes, sealed: bytes, associated: bytes) -> bytes:
     if len(sealed) < NONCE_BYTES + TAG_BYTES:
         raise SealBroken("a sealed message is too short to be one")
     try:
-        payload: bytes = ChaCha20Poly1305(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], associated)
+        content = memoryview(sealed)[NONCE_BYTES:]  # which may be long, and is not copied
+        payload: bytes = ChaCha20Poly1305(key).decrypt(sealed[:NONCE_BYTES], content, associated)
     except InvalidTag as error:
         raise SealBroken(
             "a sealed message was changed on its way or belongs to another job, round, sender or receiver"

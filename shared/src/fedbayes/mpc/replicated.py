@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.mpc.factors import Factor, pair_products, travelling
+from fedbayes.mpc.factors import Factor, expanded, pair_products, travelling, with_last
 from fedbayes.mpc.prg import expand
 from fedbayes.mpc.ring import RingArray, negate
 from fedbayes.mpc.subset_shares import Table
@@ -56,15 +56,14 @@ def share_values(values: RingArray, factor: Factor, keys: Mapping[int, bytes]) -
 
 def expand_share(key: bytes, factor: Factor, rows: int, dtype: npt.DTypeLike) -> RingArray:
     """Return a share that follows from its key, (rows, width)."""
-    return expand(key, f"share|{factor.name}", (rows, factor.width), dtype)
+    return expanded(key, f"share|{factor.name}", (rows, factor.width), dtype)
 
 
 def complete_share(share: int, values: RingArray, factor: Factor) -> RingArray:
     """Return a share with all states: the last state's shares sum to one minus the others."""
     if not factor.complete or factor.sides is not None:
         return values
-    last = (np.ones if share == 0 else np.zeros)(len(values), dtype=values.dtype)
-    return np.column_stack([values, last - values.sum(axis=1, dtype=values.dtype)])
+    return with_last(values, int(share == 0))
 
 
 class ComputingSide:
@@ -153,5 +152,5 @@ class ComputingSide:
         """
         (a, b), (c, d) = self._sides(left, right)
         part = travelling(a, b, factor) + travelling(c, d, factor)
-        masked: RingArray = part + self._zero(f"product|{factor.name}", part.shape, part.dtype)
+        masked: RingArray = part + self._zero(f"product|{factor.name}", part.T.shape, part.dtype).T
         return masked

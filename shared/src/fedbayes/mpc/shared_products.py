@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.mpc import ring
-from fedbayes.mpc.factors import Factor, inner_product, pair_products, row_products, travelling
+from fedbayes.mpc.factors import Factor, expanded, inner_product, pair_products, row_products, travelling
 from fedbayes.mpc.prg import expand
 from fedbayes.mpc.ring import RingArray
 from fedbayes.mpc.subset_shares import Correction, Table, correction_pad
@@ -107,28 +107,20 @@ class DataSide:
         dtype = next(iter(self._openings.values())).dtype
         flat = [self._flat(blocks, table) for table in tables]
         shares = np.concatenate(flat).astype(dtype, copy=False)
-        padded: RingArray = shares + answer_pad(self._key, tables, batch, len(shares), dtype)
+        padded: RingArray = shares + answer_pad(self._key, f"{batch}|{_digest(tables)}", len(shares), dtype)
         return padded
 
     def _pair_blocks(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], RingArray]:
-        """Return this party's unpadded shares of tables over two factors; those of which it has nothing are absent."""
-        lefts, rights = {left for left, _ in pairs}, {right for _, right in pairs}
-        led = {name: self._openings[name] for name in lefts if self._leads(name)}
-        rest = {name: self._openings[name] for name in lefts - led.keys()}
-        masks = {name: self._masks[name] for name in lefts & self._masks.keys()}
-        openings = {name: self._openings[name] for name in rights}
-        held = {name: self._masks[name] for name in rights & self._masks.keys()}
-        whole = {name: opening + held[name] if name in held else opening for name, opening in openings.items()}
-        return pair_products(pairs, [(led, whole), (rest, held), (masks, openings)])
+        """Return this party's unpadded shares of tables over two factors."""
+        lefts, rights = dict.fromkeys(left for left, _ in pairs), dict.fromkeys(right for _, right in pairs)
+        # [leads] x'(y + S) + R'y + [not leads] x'S is x'S and one product more, with y.
+        shares = {name: share for name in lefts if (share := self.row_share(name)) is not None}
+        held = {name: self._masks[name] for name in rights if name in self._masks}
+        openings = {name: self._openings[name] for name in lefts}, {name: self._openings[name] for name in rights}
+        return pair_products(pairs, [(openings[0], held), (shares, openings[1])])
 
     def _flat(self, blocks: Mapping[tuple[str, str], RingArray], table: Table) -> RingArray:
-        if len(table) != 2:
-            return self._share(table).reshape(-1)
-        first, second = table
-        block = blocks.get((first, second))
-        if block is not None:
-            return block.reshape(-1)
-        return np.zeros(self._factors[first].states * self._factors[second].states, self._openings[first].dtype)
+        return (blocks[table[0], table[1]] if len(table) == 2 else self._share(table)).reshape(-1)
 
     def _share(self, table: Table) -> RingArray:
         """Return the unpadded share of a table over one factor, or over three or more with subset shares."""
@@ -178,14 +170,13 @@ class DataSide:
         **Reveals** nothing: a holder's part is masked by its share of the new mask.
         """
         x, y = self._openings[left], self._openings[right]
-        part = np.zeros((len(x), factor.width), dtype=x.dtype)
+        part = -expanded(self._key, f"mask|{factor.name}", (len(x), factor.width), x.dtype)
         right_side = self._with_own(right, self._leads(left))
         if right_side is not None:
             part += travelling(x, right_side, factor)
         if left in self._masks:
             part += travelling(self._masks[left], y, factor)
-        part -= expand(self._key, f"mask|{factor.name}", part.shape, part.dtype)
-        part -= expand(self._key, f"pad|{factor.name}", part.shape, part.dtype)
+        part -= expanded(self._key, f"pad|{factor.name}", part.shape, part.dtype)
         return part
 
 
@@ -215,8 +206,9 @@ class HelperSide:
         dtype = next(iter(self._masks.values())).dtype
         flat = [blocks[table[0], table[1]].reshape(-1) if len(table) == 2 else self._whole(table) for table in tables]
         shares = np.concatenate(flat).astype(dtype, copy=False)
+        answered = f"{batch}|{_digest(tables)}"
         for key in self._keys.values():
-            shares = shares - answer_pad(key, tables, batch, len(shares), dtype)
+            shares = shares - answer_pad(key, answered, len(shares), dtype)
         return shares
 
     def _whole(self, table: Table) -> RingArray:
@@ -237,14 +229,18 @@ class HelperSide:
         """Return the helper's part of the opening of a row-wise product, padded by every holder's pad."""
         part = travelling(self._masks[left], self._masks[right], factor)
         for holder in factor.holders:
-            part = part + expand(self._keys[holder], f"pad|{factor.name}", part.shape, part.dtype)
+            part += expanded(self._keys[holder], f"pad|{factor.name}", part.shape, part.dtype)
         return part
 
 
-def answer_pad(key: bytes, tables: Sequence[Table], batch: str, size: int, dtype: npt.DTypeLike) -> RingArray:
+def answer_pad(key: bytes, answered: str, size: int, dtype: npt.DTypeLike) -> RingArray:
     """Return the pad of one party's answers to a batch: bound to the round and to the questions."""
-    questions = hashlib.sha256(repr(list(tables)).encode()).hexdigest()
-    return expand(key, f"answers|{batch}|{questions}", size, dtype)
+    return expand(key, f"answers|{answered}", size, dtype)
+
+
+def _digest(tables: Sequence[Table]) -> str:
+    """Return the digest of questions, in order."""
+    return hashlib.sha256(repr(list(tables)).encode()).hexdigest()
 
 
 def split_answers(total: RingArray, tables: Iterable[Table], factors: Mapping[str, Factor]) -> list[Integers]:

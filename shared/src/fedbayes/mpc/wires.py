@@ -107,7 +107,8 @@ def ring_bits(frac_bits: int, dropped: int) -> int:
 
 def expand_wide(key: bytes, name: str, shape: tuple[int, ...]) -> Wide:
     """Return uniform elements of Z/2^128 from a key; equal names give equal arrays."""
-    return Wide.from_words(expand(key, f"wide/{name}", (*shape, 2)))
+    low, high = expand(key, f"wide/{name}", (2, *shape))
+    return Wide(high, low)
 
 
 def added(parts: Iterable[Wide]) -> Wide:

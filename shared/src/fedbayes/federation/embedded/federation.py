@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import importlib
 import json
+import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from .views import Views
 
 SETTLE_SECONDS = 10.0  # for the last replies of a job that is over
 CLOSING = "partial_close"
+METHOD = re.compile(rb'{"method": "(\w+)"')  # how the JSON of an input begins, which may be long
 
 
 class EmbeddedFederation:
@@ -243,10 +245,12 @@ class EmbeddedFederation:
 
     def _leave_input(self, run: RunState, task: TaskState, path: Path) -> None:
         """Write a run's input to its folder, where it lies from now on."""
-        asked = from_text(run.input)
-        run.method = str(asked.get("method", ""))
-        path.write_bytes(base64.b64decode(run.input))
+        content = base64.b64decode(run.input)
+        path.write_bytes(content)
+        named = METHOD.match(content)
+        run.method = named[1].decode() if named else str(json.loads(content).get("method", ""))
         if self._tamper_request is not None and task.parent:
+            asked = json.loads(content)
             name, message = self.names[run.organization], asked["kwargs"]["message"]
             asked["kwargs"]["message"] = self._tamper_request(name, run.method, message)
             path.write_text(json.dumps(asked), encoding="utf-8")

@@ -21,6 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 from .tasks import RunState, TaskState
 
 LONG_POLL_SECONDS = 1.0  # that a request for a status waits
+CLOSING_SECONDS = 0.01  # that closing takes at the most
 
 
 class Server:
@@ -49,16 +50,22 @@ class Server:
         self._launch = launch
         self._image = image
         self._runs = 0
-        handler = type("Handler", (_Handler,), {"platform": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._http.daemon_threads = True
-        self.port = int(self._http.server_address[1])
-        threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        self._http: ThreadingHTTPServer | None = None
+
+    @property
+    def port(self) -> int:
+        """Where it answers, which it begins to do when first asked."""
+        if self._http is None:
+            self._http = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"platform": self}))
+            self._http.daemon_threads = True
+            threading.Thread(target=self._http.serve_forever, args=(CLOSING_SECONDS,), daemon=True).start()
+        return int(self._http.server_address[1])
 
     def close(self) -> None:
         """Stop answering."""
-        self._http.shutdown()
-        self._http.server_close()
+        if self._http is not None:
+            self._http.shutdown()
+            self._http.server_close()
 
     def create(
         self, inputs: dict[int, str], name: str, databases: list[dict[str, str]], parent: TaskState | None

@@ -150,7 +150,7 @@ class Transport:
             signer=self._signer.public_bytes,
             lasting=self.lasting is not None,
             body=content,
-            near=not last and self._is_near(to),
+            near=self._is_near(to),
         )
         packed = pack(content)
         digest = question(plain, packed)

@@ -63,7 +63,8 @@ def results_of(
     deadline, impatient = began + timeout, time.monotonic() + patience
     look = time.monotonic() + START_SECONDS
     for pause in pauses(began):
-        time.sleep(pause)
+        if pause:
+            time.sleep(pause)
         status = client.request(f"task/{task}/status").get("status")
         if status in FINISHED or time.monotonic() > min(impatient, deadline):
             break

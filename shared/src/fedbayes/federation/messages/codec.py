@@ -12,7 +12,6 @@ A field may be of a generic wrapper, such as ``Public[int]`` of `federation.gate
 from __future__ import annotations
 
 import base64
-import binascii
 import dataclasses
 import math
 import types
@@ -27,14 +26,12 @@ import numpy as np
 
 from ..errors import MessageError
 from .frozen import dataclass_transform
+from .values import DTYPES, read_array, read_bytes, read_float, read_plain, shallow
 
-DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
-MOST_BYTES = 2**31  # of one array: below the server's limit on a result
-LARGEST_WHOLE = 2**127  # numbers of the widest ring, Z/2^128, signed
-DEEPEST = 60  # nested messages and lists; far below Python's recursion limit
 AS_THEY_ARE = frozenset([type(None), bool, int, str])  # most values, and the same in JSON
-PLAIN: dict[Any, type] = {kind: kind for kind in (bool, int, str, dict, list)}
 T = TypeVar("T", bound="Text")
+Reader = Callable[[Any, str], Any]
+"""How a value is read: JSON, and what the field is called in errors -> value."""
 
 
 @dataclass_transform(frozen_default=True)
@@ -137,12 +134,12 @@ def decode(cls: type, payload: Any) -> Any:
     """
     if not isinstance(payload, dict):
         raise MessageError(f"{cls.__name__}: the message must be an object")
-    fields = fields_of(cls)
-    if set(payload) != set(fields):
-        wrong = sorted({str(key) for key in payload} ^ set(fields))
+    readers = _readers(cls)
+    if payload.keys() != readers.keys():
+        wrong = sorted({str(key) for key in payload} ^ set(readers))
         raise MessageError(f"{cls.__name__}: unknown or missing fields: {', '.join(wrong[:5])[:200]}")
     try:
-        values = {name: _decoder(kind)(payload[name], f"{cls.__name__}.{name}") for name, kind in fields.items()}
+        values = {name: read(payload[name], path) for name, (read, path) in readers.items()}
     except (RecursionError, MemoryError, OverflowError):
         raise MessageError(f"{cls.__name__}: the message is too large or too deep") from None
     try:
@@ -154,6 +151,12 @@ def decode(cls: type, payload: Any) -> Any:
         raise MessageError(f"{cls.__name__}: a field has a value that it cannot have") from None
 
 
+@cache
+def _readers(cls: type) -> dict[str, tuple[Reader, str]]:
+    """Return how each field of a message is read, and what it is called in errors; looked up once a class."""
+    return {name: (_decoder(kind), f"{cls.__name__}.{name}") for name, kind in fields_of(cls).items()}
+
+
 def _unaliased(kind: Any) -> Any:
     """Return the type that an alias stands for, without its parameters: ``NDArray`` of NumPy 2.5 and later is one."""
     named = typing.get_origin(kind) or kind
@@ -161,7 +164,7 @@ def _unaliased(kind: Any) -> Any:
 
 
 @cache
-def _decoder(kind: Any) -> Callable[[Any, str], Any]:
+def _decoder(kind: Any) -> Reader:
     """Return how a value of a field's type is read, given its path; looked up once a type."""
     kind = _unaliased(kind)
     origin = typing.get_origin(kind)
@@ -169,67 +172,66 @@ def _decoder(kind: Any) -> Callable[[Any, str], Any]:
     if bare is not None:
         return bare
     if origin in COMPOSED:
-        return partial(COMPOSED[origin], kind)
+        return COMPOSED[origin](kind)
     if isinstance(origin, type) and issubclass(origin, Wrapped):
-        return lambda value, path: cast(Any, origin)(_decoder(typing.get_args(kind)[0])(value, path))
+        inner = _decoder(typing.get_args(kind)[0])
+        return lambda value, path: cast(Any, origin)(inner(value, path))
     if isinstance(kind, type) and issubclass(kind, Message):
         return lambda value, path: decode(kind, value)
-    return partial(_decode_text if isinstance(kind, type) and issubclass(kind, Text) else _decode_plain, kind)
+    return partial(_decode_text if isinstance(kind, type) and issubclass(kind, Text) else read_plain, kind)
 
 
-def _shallow(value: Any, path: str) -> Any:
-    """Return plain JSON that is not deeper than anything that is sent; without recursion, which it could exhaust."""
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [
-            part
-            for item in level
-            if isinstance(item, dict | list)
-            for part in (item.values() if isinstance(item, dict) else item)
-            if isinstance(part, dict | list)
-        ]
-        if not level:
-            return value
-    raise MessageError(f"{path}: is too deep")
-
-
-def _decode_union(kind: Any, value: Any, path: str) -> Any:
+def _union(kind: Any) -> Reader:
     options = typing.get_args(kind)
-    if value is None and type(None) in options:
-        return None
-    failure: MessageError | None = None
-    for option in options:
-        if option is not type(None):
+    optional = type(None) in options
+    readers = [_decoder(option) for option in options if option is not type(None)]
+
+    def read(value: Any, path: str) -> Any:
+        if value is None and optional:
+            return None
+        failure: MessageError | None = None
+        for reader in readers:
             try:
-                return _decoder(option)(value, path)
+                return reader(value, path)
             except MessageError as error:
                 failure = error
-    raise failure or MessageError(f"{path}: a value is missing")
+        raise failure or MessageError(f"{path}: a value is missing")
+
+    return read
 
 
-def _decode_sequence(kind: Any, value: Any, path: str) -> Any:
-    if not isinstance(value, list):
-        raise MessageError(f"{path}: must be a list")
-    inner, origin = typing.get_args(kind), typing.get_origin(kind)
-    if origin is list or (len(inner) == 2 and inner[1] is Ellipsis):
-        items = [_decoder(inner[0] if inner else Any)(item, path) for item in value]
-    elif len(inner) == len(value):
-        items = [_decoder(part)(item, path) for part, item in zip(inner, value, strict=True)]
-    else:
-        raise MessageError(f"{path}: must have {len(inner)} entries")
-    return items if origin is list else tuple(items)
+def _sequence(kind: Any) -> Reader:
+    inner, make = typing.get_args(kind), typing.get_origin(kind)
+    alike = make is list or (len(inner) == 2 and inner[1] is Ellipsis)
+    readers = [_decoder(part) for part in ((inner or (Any,))[:1] if alike else inner)]
+
+    def read(value: Any, path: str) -> Any:
+        if not isinstance(value, list):
+            raise MessageError(f"{path}: must be a list")
+        if alike:
+            return make([readers[0](item, path) for item in value])
+        if len(readers) != len(value):
+            raise MessageError(f"{path}: must have {len(readers)} entries")
+        return tuple([reader(item, path) for reader, item in zip(readers, value, strict=True)])
+
+    return read
 
 
-def _decode_mapping(kind: Any, value: Any, path: str) -> Any:
-    if not isinstance(value, dict):
-        raise MessageError(f"{path}: must be an object")
+def _mapping(kind: Any) -> Reader:
     key_kind, item_kind = typing.get_args(kind) or (str, Any)
-    read = key_kind.read if issubclass(key_kind, Text) else key_kind
-    try:
-        return {read(key): _decoder(item_kind)(item, path) for key, item in value.items()}
-    except ValueError:
-        expected = "whole numbers" if key_kind is int else "names"
-        raise MessageError(f"{path}: keys must be {expected}") from None
+    read_key = key_kind.read if issubclass(key_kind, Text) else key_kind
+    read_item = _decoder(item_kind)
+    expected = "whole numbers" if key_kind is int else "names"
+
+    def read(value: Any, path: str) -> Any:
+        if not isinstance(value, dict):
+            raise MessageError(f"{path}: must be an object")
+        try:
+            return {read_key(key): read_item(item, path) for key, item in value.items()}
+        except ValueError:
+            raise MessageError(f"{path}: keys must be {expected}") from None
+
+    return read
 
 
 def _decode_text(kind: type[Text], value: Any, path: str) -> Text:
@@ -239,62 +241,16 @@ def _decode_text(kind: type[Text], value: Any, path: str) -> Text:
         raise MessageError(f"{path}: must be a name") from None
 
 
-def _decode_plain(kind: Any, value: Any, path: str) -> Any:
-    accepted = PLAIN.get(kind)
-    if accepted is None:
-        raise MessageError(f"{path}: the field's type has no JSON form")
-    if not isinstance(value, accepted) or (kind is int and isinstance(value, bool)):
-        raise MessageError(f"{path}: must be of type {kind.__name__}")
-    if kind is int and not -LARGEST_WHOLE < cast(int, value) < LARGEST_WHOLE:
-        raise MessageError(f"{path}: is too large a number")
-    return value
-
-
-def _float(value: Any, path: str) -> float:
-    if value is None:
-        return math.nan
-    if isinstance(value, str) and value in ("inf", "-inf"):
-        return float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise MessageError(f"{path}: must be a number")
-    try:
-        return float(value)
-    except OverflowError:
-        raise MessageError(f"{path}: is too large a number") from None
-
-
-def _bytes(value: Any, path: str) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    try:
-        return base64.b64decode(value, validate=True)
-    except (binascii.Error, ValueError, TypeError):
-        raise MessageError(f"{path}: is not base64") from None
-
-
-def _decode_array(value: Any, path: str) -> np.ndarray[Any, Any]:
-    if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data"} or value["dtype"] not in DTYPES:
-        raise MessageError(f"{path}: must be an array of a known dtype")
-    shape = value["shape"]
-    if not isinstance(shape, list) or len(shape) > 8 or not all(type(n) is int and 0 <= n < MOST_BYTES for n in shape):
-        raise MessageError(f"{path}: the array's shape is malformed")
-    data = _bytes(value["data"], path)
-    dtype = np.dtype(value["dtype"]).newbyteorder("<")
-    if math.prod(shape) * dtype.itemsize != len(data):
-        raise MessageError(f"{path}: the array does not have the stated shape")
-    return np.frombuffer(data, dtype=dtype).reshape(shape).astype(value["dtype"])
-
-
-BARE: dict[Any, Callable[[Any, str], Any]] = {
-    bytes: _bytes,
-    float: _float,
-    np.ndarray: _decode_array,
-    Any: _shallow,
-    dict: lambda value, path: _decode_plain(dict, _shallow(value, path), path),
-    list: lambda value, path: _decode_plain(list, _shallow(value, path), path),
+BARE: dict[Any, Reader] = {
+    bytes: read_bytes,
+    float: read_float,
+    np.ndarray: read_array,
+    Any: shallow,
+    dict: lambda value, path: read_plain(dict, shallow(value, path), path),
+    list: lambda value, path: read_plain(list, shallow(value, path), path),
 }
-COMPOSED: dict[Any, Callable[[Any, Any, str], Any]] = {
-    **dict.fromkeys((typing.Union, types.UnionType), _decode_union),
-    **dict.fromkeys((list, tuple), _decode_sequence),
-    dict: _decode_mapping,
+COMPOSED: dict[Any, Callable[[Any], Reader]] = {
+    **dict.fromkeys((typing.Union, types.UnionType), _union),
+    **dict.fromkeys((list, tuple), _sequence),
+    dict: _mapping,
 }

@@ -19,6 +19,11 @@ def pack(value: Any) -> bytes:
     value : object
         What ``encode(..., raw=True)`` returns.
     """
+    return b"".join(packed_parts(value))
+
+
+def packed_parts(value: Any) -> list[bytes]:
+    """Return what `pack` joins: runs of bytes may be long, and a digest needs no copy of them."""
     buffers: list[bytes] = []
 
     def hide(item: Any) -> Any:
@@ -32,7 +37,7 @@ def pack(value: Any) -> bytes:
         return [hide(part) for part in item] if isinstance(item, list) else item
 
     text = json.dumps(hide(value), separators=(",", ":")).encode()
-    return b"".join([len(text).to_bytes(4, "big"), text, *buffers])
+    return [len(text).to_bytes(4, "big"), text, *buffers]
 
 
 def unpack(packed: bytes) -> Any:

@@ -37,7 +37,7 @@ def write_arrays(file: IO[bytes], arrays: Mapping[str, Array]) -> None:
         file.write(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
 
 
-def read_arrays(path: Path) -> Arrays:
+def read_arrays(path: str | Path) -> Arrays:
     """Return what `write_arrays` wrote into a file, each array with memory of its own.
 
     Raises
@@ -48,7 +48,7 @@ def read_arrays(path: Path) -> Arrays:
         If it ends early.
     """
     arrays: Arrays = {}
-    with path.open("rb") as file:
+    with open(path, "rb") as file:
         length = int.from_bytes(file.read(LENGTH_BYTES), "little")
         for name, dtype, shape in json.loads(file.read(length)):
             array = arrays[name] = np.empty(shape, dtype=dtype)

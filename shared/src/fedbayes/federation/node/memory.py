@@ -16,13 +16,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ...mpc.relay import KeyPair
 from ...randomness import secret_bytes
 from ...typing import Array
 from ..errors import MessageError, StationError
 from . import platform
 from .kept_arrays import read_arrays, write_arrays
 from .platform import Origin, Run
-from .secrets import KEY_FILE, UNWRITABLE, append, first, lines, once, own_keys
+from .secrets import KEY_FILE, UNWRITABLE, append, first, held_in, lines, once, own_keys
 
 FOLDER = "fedbayes-"
 SESSION_FILE = "session"
@@ -57,6 +58,11 @@ class Memory:
         self.path = run.folder / f"{FOLDER}{_safe(repr(facts))}"
         self.session = self._open(run, origin)
         self._facts: dict[str, bytes] = {}
+        self._keys: KeyPair | None = None
+
+    def _file(self, kind: str, name: str) -> str:
+        """Return the path of a file of the folder; only a hash of `name` goes into it."""
+        return f"{self.path}/{kind}-{_safe(name)}"
 
     def _open(self, run: Run, origin: Origin) -> str:
         """Return the job's session; remove what a finished job, or another one with the same numbers, left in the folder."""
@@ -95,13 +101,14 @@ class Memory:
         if confirmed.session != self.session:
             shutil.rmtree(self.path, ignore_errors=True)
             self._facts.clear()
+            self._keys = None
             self._make()
             once(self.path / TASK_FILE, str(origin.parent).encode())
             self.session = once(self.path / SESSION_FILE, confirmed.session.encode()).decode()
 
     def once(self, name: str, content: bytes) -> bytes:
-        """Write a fact of the job unless it was written before, and return what stands there. Only a hash of `name` goes into the path."""
-        written = once(self.path / f"fact-{_safe(name)}", content)
+        """Write a fact of the job unless it was written before, and return what stands there."""
+        written = once(self._file("fact", name), content)
         self.check_not_over()
         return written
 
@@ -109,17 +116,17 @@ class Memory:
         """Return what `once` wrote, or None; a run reads it once, as it stays what it is."""
         if name not in self._facts:
             with suppress(FileNotFoundError):
-                self._facts[name] = (self.path / f"fact-{_safe(name)}").read_bytes()
+                self._facts[name] = held_in(self._file("fact", name))
         return self._facts.get(name)
 
     def note(self, kind: str, content: Any) -> None:
         """Add plain JSON to what the job has noted of a kind, once."""
-        append(self.path / f"fact-{_safe(kind)}", json.dumps(content).encode())
+        append(self._file("fact", kind), json.dumps(content).encode())
         self.check_not_over()
 
     def noted(self, kind: str) -> list[Any]:
         """Return what `note` added of a kind, in order."""
-        return [json.loads(line) for line in lines(self.path / f"fact-{_safe(kind)}")]
+        return [json.loads(line) for line in lines(self._file("fact", kind))]
 
     def leave(self, content: bytes) -> bytes:
         """Keep a sealed content for central, or for the station of central's own organization; return its digest.
@@ -154,7 +161,7 @@ class Memory:
 
     def keep(self, name: str, **arrays: Array) -> bool:
         """Keep arrays for later rounds of this job at this station (the first writer wins); return whether it was this call that kept them."""
-        kept = first(self.path / f"kept-{_safe(name)}", lambda file: write_arrays(file, arrays))
+        kept = first(self._file("kept", name), lambda file: write_arrays(file, arrays))
         self.check_not_over()
         return kept
 
@@ -167,17 +174,17 @@ class Memory:
             If nothing of that name was kept in this job.
         """
         try:
-            return read_arrays(self.path / f"kept-{_safe(name)}")
+            return read_arrays(self._file("kept", name))
         except FileNotFoundError:
             raise MessageError("an earlier round of this job is missing at this station; start the job again") from None
 
-    def _reply(self, question_digest: str, reply_key: bytes) -> Path:
-        return self.path / f"reply-{_safe(f'{question_digest}|{reply_key.hex()}')}"
+    def _reply(self, question_digest: str, reply_key: bytes) -> str:
+        return self._file("reply", f"{question_digest}|{reply_key.hex()}")
 
     def recorded(self, question_digest: str, reply_key: bytes) -> Any:
         """Return the sealed reply that this question got before, if the platform runs it again; else None."""
         with suppress(FileNotFoundError):
-            return json.loads(self._reply(question_digest, reply_key).read_bytes())
+            return json.loads(held_in(self._reply(question_digest, reply_key)))
         return None
 
     def record(self, question_digest: str, reply_key: bytes, payload: Any, also: str) -> Any:
@@ -186,13 +193,13 @@ class Memory:
         written = first(path, lambda file: file.write(json.dumps(payload).encode()))
         with suppress(FileExistsError):
             os.link(path, self._reply(also, reply_key))
-        return payload if written else json.loads(path.read_bytes())
+        return payload if written else json.loads(held_in(path))
 
     @contextmanager
     def alone(self, request_id: str) -> Iterator[None]:
         """Hold a question's lock: of two runs at the same time the second waits for the reply of the first."""
         try:
-            lock = os.open(self.path / f"lock-{_safe(request_id)}", os.O_RDWR | os.O_CREAT, 0o600)
+            lock = os.open(self._file("lock", request_id), os.O_RDWR | os.O_CREAT, 0o600)
         except OSError:
             raise StationError(UNWRITABLE) from None
         try:
@@ -205,23 +212,25 @@ class Memory:
         """Return whether this station has a key pair of the job."""
         return (self.path / KEY_FILE).exists()
 
-    def keys(self) -> Any:
+    def keys(self) -> KeyPair:
         """Return this station's key pair of the job, made when first asked for; `MessageError` if the job has ended here."""
         self.check_not_over()
-        return own_keys(self.path)
+        self._keys = self._keys or own_keys(self.path)
+        return self._keys
 
     def check_not_over(self) -> None:
         """Raise `MessageError` if the job has ended here: what it may ask once was forgotten with its keys, and a second opening would ask it again.
 
         Who writes a fact looks after writing it: the mark is there before the first fact goes.
         """
-        if os.path.exists(os.path.join(self.path, OVER_FILE)):
+        if os.path.exists(f"{self.path}/{OVER_FILE}"):
             raise MessageError("the job is over at this station; start another task")
 
     def wipe(self) -> None:
         """Mark the job as over and remove keys and kept arrays; sealed replies stay, for a repeat by the platform."""
         once(self.path / OVER_FILE, b"")
         self._facts.clear()
+        self._keys = None
         for pattern in ("kept-*", "fact-*", KEY_FILE):
             for path in self.path.glob(pattern):
                 path.unlink(missing_ok=True)

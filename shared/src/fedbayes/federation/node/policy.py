@@ -126,14 +126,14 @@ class Policy:
         environment = os.environ if environment is None else environment
         names = {PREFIX + name.upper(): name for name in KINDS}
         values: dict[str, Any] = {}
-        for variable, text in environment.items():
-            if not is_meant(variable) or variable in NOT_LIMITS:
+        for variable in filter(is_meant, environment):
+            if variable in NOT_LIMITS:
                 continue
             if variable not in names:
                 raise PolicyError(
                     f"the node's setting {variable[:60]} is unknown; ask the node administrator to correct it"
                 )
-            values[names[variable]] = _read(variable, KINDS[names[variable]], text)
+            values[names[variable]] = _read(variable, KINDS[names[variable]], environment[variable])
         policy = cls(**values)
         policy._check()
         return replace(policy, budget_delta=budget_delta(policy.budget_epsilon, policy.budget_delta))
@@ -281,7 +281,7 @@ class Policy:
 
 def is_meant(variable: str) -> bool:
     """Return whether a variable says that it is a limit: it has the prefix, in capitals or not, with its underscore or without."""
-    return variable.upper().replace("_", "").startswith(PREFIX.rstrip("_"))
+    return variable[:1] in "Ff_" and variable.upper().replace("_", "").startswith(PREFIX.rstrip("_"))
 
 
 def _read(variable: str, kind: Kind, text: str) -> Any:

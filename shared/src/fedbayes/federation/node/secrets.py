@@ -17,7 +17,13 @@ KEY_FILE = "private_key"
 UNWRITABLE = "a folder of the node cannot be written; ask the node's administrator for space and rights"
 
 
-def once(path: Path, content: bytes, renew: bool = False) -> bytes:
+def held_in(path: str | Path) -> bytes:
+    """Return what a file holds; `FileNotFoundError` where there is none."""
+    with open(path, "rb", buffering=0) as file:
+        return file.readall()
+
+
+def once(path: str | Path, content: bytes, renew: bool = False) -> bytes:
     """Write a file of mode 0600 unless it is there, atomically and on disk; return what it holds then.
 
     Of several writers at the same time the first one's content stays; with `renew` the last one's.
@@ -30,13 +36,13 @@ def once(path: Path, content: bytes, renew: bool = False) -> bytes:
     try:
         with suppress(FileNotFoundError):
             if not renew:
-                return path.read_bytes()
-        return content if _write(path, lambda file: file.write(content), renew) else path.read_bytes()
+                return held_in(path)
+        return content if _write(path, lambda file: file.write(content), renew) else held_in(path)
     except OSError:
         raise StationError(UNWRITABLE) from None
 
 
-def first(path: Path, write: Callable[[IO[bytes]], object]) -> bool:
+def first(path: str | Path, write: Callable[[IO[bytes]], object]) -> bool:
     """Write a file as `once` does, without reading it again, for what is long; return whether it was this call that wrote it.
 
     Raises
@@ -45,12 +51,12 @@ def first(path: Path, write: Callable[[IO[bytes]], object]) -> bool:
         If the folder is full or cannot be written.
     """
     try:
-        return not path.exists() and _write(path, write, False)
+        return not os.path.exists(path) and _write(path, write, False)
     except OSError:
         raise StationError(UNWRITABLE) from None
 
 
-def append(path: Path, line: bytes) -> None:
+def append(path: str | Path, line: bytes) -> None:
     """Add a line to a file of mode 0600, on disk, unless the file has it. Of several writers at the same time one waits for the other.
 
     Raises
@@ -72,14 +78,14 @@ def append(path: Path, line: bytes) -> None:
         raise StationError(UNWRITABLE) from None
 
 
-def lines(path: Path) -> list[bytes]:
+def lines(path: str | Path) -> list[bytes]:
     """Return the whole lines that `append` has added to a file; none where there is no file."""
     with suppress(FileNotFoundError):
-        return path.read_bytes().split(b"\n")[:-1]
+        return held_in(path).split(b"\n")[:-1]
     return []
 
 
-def _write(path: Path, write: Callable[[IO[bytes]], object], renew: bool) -> bool:
+def _write(path: str | Path, write: Callable[[IO[bytes]], object], renew: bool) -> bool:
     # Not named by the process: every container's is number 1.
     draft = f"{path}-{secret_bytes(8).hex()}"
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -99,4 +105,8 @@ def _write(path: Path, write: Callable[[IO[bytes]], object], renew: bool) -> boo
 
 def own_keys(folder: Path, name: str = KEY_FILE) -> KeyPair:
     """Return the key pair of a folder, made when first asked for; by default a station's key pair of the job."""
-    return KeyPair.from_bytes(once(folder / name, secret_bytes(KEY_BYTES)))
+    path = os.path.join(folder, name)
+    try:
+        return KeyPair.from_bytes(held_in(path))
+    except FileNotFoundError:
+        return KeyPair.from_bytes(once(path, secret_bytes(KEY_BYTES)))

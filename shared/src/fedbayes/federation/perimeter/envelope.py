@@ -61,7 +61,7 @@ class Request(Message):
         Station -> the key of `sealed`, sealed for it.
     near : bool
         Whether it goes only to the station of central's own organization, which shares the job's folder with central. Long contents are then
-        left in that folder and do not travel. False in the last round, which wipes the folder.
+        left in that folder and do not travel. The reply of the last round, which wipes the folder, does.
     filed : bytes
         SHA-256 of `sealed`, in its place, if that was left in the job's folder (`Memory.leave`).
     signature : bytes
@@ -131,7 +131,7 @@ def _text(request: Request, without: frozenset[str]) -> bytes:
     return text_of(parts)
 
 
-def question(request: Request, packed: bytes) -> str:
+def question(request: Request, *packed: bytes) -> str:
     """Return the digest of a question: of the request, without the aggregator's keys, and of its message.
 
     Parameters
@@ -139,10 +139,11 @@ def question(request: Request, packed: bytes) -> str:
     request : Request
         Its header counts.
     packed : bytes
-        The encoded message.
+        The encoded message, as a whole or in parts.
     """
     digest = hashlib.sha256(request.asked + b"|")
-    digest.update(packed)
+    for part in packed:
+        digest.update(part)
     return digest.hexdigest()
 
 
@@ -244,7 +245,7 @@ def seal_reply(
     binding = _binding(request, organization, question_digest)
     key = pairwise_key(keys, request.reply_key, b"reply|" + binding)
     reply = Reply(organization, keys.public_bytes, seal(key, pack(content), binding))
-    near = request.near and request.sender == organization
+    near = request.near and not request.last and request.sender == organization
     return encode(filed(reply, memory) if near and memory is not None else reply)
 
 
@@ -272,7 +273,7 @@ def open_reply(
         If it is malformed, or does not belong to this request, or was changed.
     """
     reply: Reply = decode(Reply, payload)
-    if reply.filed and not request.near:
+    if reply.filed and (request.last or not request.near):
         raise MessageError("a reply is missing: it lies at another node; the job stops")
     reply = whole(reply, memory)
     binding = _binding(request, reply.organization, question_digest)

@@ -26,5 +26,7 @@ def differs_unseen(name: str, names: Iterable[str]) -> bool:
 
 def _seen(name: str) -> str:
     """Return a name without blanks, capitals and marks that nobody sees, its accents taken off."""
+    if name.isascii() and name.isprintable():
+        return name.casefold().replace(" ", "")
     plain = unicodedata.normalize("NFKD", name).casefold()
     return "".join(one for one in plain if not one.isspace() and unicodedata.category(one) not in ("Cc", "Cf", "Mn"))

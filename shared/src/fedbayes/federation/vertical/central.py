@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -166,10 +167,7 @@ class SecureTables:
                 _ordered(answers[names], parts, question)
                 for names, parts, question in zip(asked, plan.questions, questions, strict=True)
             ]
-        tables = [
-            self._arranged(answers[names], cut, parts, tuple(question))
-            for names, cut, parts, question in zip(asked, cuts, plan.questions, questions, strict=True)
-        ]
+        tables = self._arranged([answers[names] for names in asked], cuts, plan.questions, questions)
         self._narrow(questions, tables)
         return tables
 
@@ -230,19 +228,36 @@ class SecureTables:
         if unknown or not question or len(set(question)) != len(question):
             raise ArgumentError("a table is asked over one or more distinct columns that have been opened")
 
-    def _arranged(self, counts: Counts, cuts: Sequence[bool], parts: Sequence[Columns], question: Columns) -> Counts:
-        """Return a table with all states of its columns, in the order of the question; those left out have no record."""
-        order = [column for part in parts for column in part]
-        sizes = [self._open.sizes(self._open.name(part)) for part in parts]
-        whole = self._known.completed(counts, cuts, parts, sizes)
-        cardinalities = [self.columns[column].cardinality for column in order]
-        table = whole
-        if list(whole.shape) != cardinalities:
-            table = np.zeros(cardinalities, dtype=counts.dtype)
-            table[tuple([slice(size) for size in whole.shape])] = whole
-        table = _ordered(table, parts, question)
-        self._known.add(question, table)
-        return table
+    def _arranged(
+        self,
+        counts: Sequence[Counts],
+        cuts: Sequence[tuple[bool, ...]],
+        parts: Sequence[tuple[Columns, ...]],
+        questions: Sequence[Sequence[str]],
+    ) -> list[Counts]:
+        """Return tables with all states of their columns, in the order of the questions; states left out have no record.
+
+        Tables of one form are completed together, those first that others of the batch follow from (`KnownTables.cuts`).
+        """
+        forms: dict[tuple[Any, ...], list[int]] = {}
+        for number, (cut, one, question) in enumerate(zip(cuts, parts, questions, strict=True)):
+            order = sum(one, ())
+            sizes = tuple([self._open.sizes(self._open.name(part)) for part in one])
+            axes = [0, *(order.index(column) + 1 for column in question)]
+            cardinalities = [self.columns[column].cardinality for column in order]
+            turn = number if len(order) == len(cut) == 2 and not all(cut) else len(counts)
+            forms.setdefault((turn, cut, sizes, tuple(axes), tuple(cardinalities)), []).append(number)
+        arranged: dict[int, Counts] = {}
+        for (_, cut, sizes, axes, cardinalities), alike in sorted(forms.items(), key=lambda form: int(form[0][0])):
+            whole = self._known.completed([counts[n] for n in alike], cut, [parts[n] for n in alike], sizes)
+            if whole.shape[1:] != cardinalities:
+                padded = np.zeros((len(alike), *cardinalities), dtype=whole.dtype)
+                padded[tuple([slice(size) for size in whole.shape])] = whole
+                whole = padded
+            for number, table in zip(alike, np.ascontiguousarray(whole.transpose(axes)), strict=True):
+                self._known.add(tuple(questions[number]), table)
+                arranged[number] = table
+        return [arranged[number] for number in range(len(counts))]
 
     def reveals(self) -> dict[str, str]:
         """Return what each role learns beyond its own input and the result."""

@@ -211,5 +211,5 @@ def joint_codes(codes: Sequence[Codes], cardinalities: Sequence[int]) -> Codes:
 
 def indicators(codes: Codes, width: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return (rows, width) with a 1 in the column of each row's state; states from `width` on have none."""
-    ones: npt.NDArray[Any] = (codes[:, None] == np.arange(width)[None, :]).astype(dtype)
+    ones: npt.NDArray[Any] = (codes[None, :] == np.arange(width)[:, None]).astype(dtype).T
     return ones

@@ -45,18 +45,22 @@ class KnownTables:
         return column in self._awaited or frozenset((column,)) in self._counts
 
     def completed(
-        self, cells: Counts, cuts: Sequence[bool], parts: Sequence[Columns], sizes: Sequence[tuple[int, ...]]
+        self,
+        cells: Sequence[Counts],
+        cuts: Sequence[bool],
+        parts: Sequence[Sequence[Columns]],
+        sizes: Sequence[tuple[int, ...]],
     ) -> Counts:
-        """Return a whole table, one axis a column, from the cells that were asked; and note the margins that `cuts` counted on.
+        """Return whole tables of one form, (tables, a column's states on every further axis), and note the margins that `cuts` counted on.
 
         Parameters
         ----------
-        cells : int64 array
-            What was asked, in any shape.
+        cells : sequence of int64 arrays
+            What was asked of each table, alike large.
         cuts : sequence of bool
             Of which factors the last state of the first column was left out.
-        parts : sequence of tuples of str
-            The columns of each factor.
+        parts : sequence of sequences of tuples of str
+            The columns of each factor of each table.
         sizes : sequence of tuples of int
             How many states a factor has of each column.
 
@@ -65,33 +69,38 @@ class KnownTables:
         StationError
             If the cells do not go with what is known.
         """
-        order, shape = sum(parts, ()), sum(sizes, ())
-        axes = [axis for axis, cut in zip((0, len(parts[0])), cuts, strict=False) if cut]
+        orders, shape = [sum(one, ()) for one in parts], sum(sizes, ())
+        axes = [axis for axis, cut in zip((0, len(sizes[0])), cuts, strict=False) if cut]
+        inner = [slice(size - 1 if axis in axes else size) for axis, size in enumerate(shape)]
+        asked = np.concatenate([one.reshape(-1) for one in cells])
+        whole = asked.reshape([len(cells), *(part.stop for part in inner)])
         if axes:
-            whole = np.empty(shape, dtype=np.int64)
-            inner = [slice(size - 1 if axis in axes else size) for axis, size in enumerate(shape)]
-            whole[tuple(inner)] = cells.reshape([part.stop for part in inner])
+            asked, whole = whole, np.empty((len(cells), *shape), dtype=np.int64)
+            whole[tuple([slice(None), *inner])] = asked
             for axis in axes:
-                self._fill(whole, inner, axis, order)
-        else:
-            whole = cells.reshape(shape)
-        if len(order) == 2:
-            for axis, column in enumerate(order):
-                self._counts.setdefault(frozenset((column,)), ((column,), whole.sum(axis=1 - axis)))
+                self._fill(whole, inner, axis, orders)
+        if len(shape) == 2:
+            for order, table in zip(orders, whole, strict=True):
+                for axis, column in enumerate(order):
+                    if frozenset((column,)) not in self._counts:
+                        self._counts[frozenset((column,))] = ((column,), table.sum(axis=1 - axis))
         return whole
 
-    def _fill(self, whole: Counts, inner: list[slice], axis: int, order: Columns) -> None:
-        """Set the last state of an axis, where the other axes have their `inner` states, to what is left of the known margin."""
-        others = order[:axis] + order[axis + 1 :]
-        stored, margin = self._counts[frozenset(others)]
-        margin = margin if stored == others else margin.transpose([stored.index(column) for column in others])
-        rest = margin[tuple(inner[:axis] + inner[axis + 1 :])] - whole[tuple(inner)].sum(axis=axis)
+    def _fill(self, whole: Counts, inner: list[slice], axis: int, orders: Sequence[Columns]) -> None:
+        """Set the last state of an axis, where the other axes have their `inner` states, to what is left of the known margins."""
+        margins = []
+        for order in orders:
+            others = order[:axis] + order[axis + 1 :]
+            stored, margin = self._counts[frozenset(others)]
+            margins.append(margin if stored == others else margin.transpose([stored.index(name) for name in others]))
+        stacked = np.concatenate(margins).reshape(len(orders), *margins[0].shape)
+        here = [slice(None), *inner]
+        rest = stacked[tuple(here[: axis + 1] + here[axis + 2 :])] - whole[tuple(here)].sum(axis=axis + 1)
         if rest.min() < 0:
             raise StationError(IMPOSSIBLE)
-        last = whole.shape[axis] - 1
-        inner[axis] = slice(last, None)
-        whole[tuple(inner)] = rest.reshape(whole[tuple(inner)].shape)
-        inner[axis] = slice(last + 1)
+        here[axis + 1] = slice(inner[axis].stop, None)
+        whole[tuple(here)] = np.expand_dims(rest, axis + 1)
+        inner[axis] = slice(whole.shape[axis + 1])
 
     def add(self, columns: Columns, counts: Counts) -> None:
         """Note a whole table with all states of its columns."""

@@ -261,8 +261,7 @@ def _refuse_identifier(condition: Condition, values: Any) -> None:
 
 def place_rows(values: Array, order: Integers, size: int | None) -> Array:
     """Return rows in order: row k is ``order[k]``, or, with the `size` of a union, row k goes to place ``order[k]``."""
-    placed = values[order] if size is None else alignment.scatter(values, order, size)
-    return np.ascontiguousarray(placed)
+    return np.take(values.T, order, axis=-1).T if size is None else alignment.scatter(values, order, size)
 
 
 def open_part(workspace: Workspace, part: OwnPart, order: Integers, size: int | None) -> list[Array]:

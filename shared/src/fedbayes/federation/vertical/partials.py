@@ -143,7 +143,7 @@ def _agreed(
     for product, piece in zip(made, pieces, strict=True):
         question = f"product|{request.stage}|{product.factor.name}"
         peers = product.factor.contributors
-        masked.append(bound(workspace, request.delivery, [product.left, product.right], question, piece, peers))
+        masked.append(bound(workspace, request.delivery, [product.left, product.right], question, piece.T, peers).T)
     return masked
 
 

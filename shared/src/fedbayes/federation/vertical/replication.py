@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mpc import alignment, replicated
+from ...mpc import alignment, factors, replicated
 from ...mpc.prg import KEY_BYTES
 from ...mpc.subset_shares import Table
 from ...typing import Array
@@ -147,9 +147,9 @@ class Replica(Workspace):
         self, stage: int, names: list[str], matrices: Sequence[Array], bits: int, keys: dict[int, bytes]
     ) -> Opened:
         asked_once(self.station, f"stage {stage}", self.station.round_name, OPENED)
-        joined = np.concatenate(list(matrices), axis=1).astype(DTYPES[bits])
+        joined = factors.side_by_side(matrices, DTYPES[bits])
         self.station.keep(f"parcel-{self.own}-{stage}", content=joined, names=np.array(names))
-        plain = joined.astype(joined.dtype.newbyteorder("<")).tobytes()
+        plain = factors.little_endian(joined)
         members = self.setup.computing
         topic = self._topic("openings", self.own, stage)
         letters = {}
@@ -207,7 +207,7 @@ class Replica(Workspace):
             values = self.columns_of(sender, info, infos)
         else:
             values = self._owner_share(info, share, infos, rows)
-        return replicated.complete_share(share, values.astype(DTYPES[bits]), factor(info))
+        return replicated.complete_share(share, values.astype(DTYPES[bits], copy=False), factor(info))
 
     def _owner_share(self, info: FactorInfo, share: int, infos: Mapping[str, FactorInfo], rows: int) -> Array:
         owner = info.holders[0]
@@ -217,7 +217,7 @@ class Replica(Workspace):
             key = self._key_of(owner, info.stage, share)
             submitted = int(self.station.kept("sizes")[str(owner)]) if info.stage == 0 else rows
             values = replicated.expand_share(key, factor(info), submitted, DTYPES[info.bits])
-        return values[self.order_of(owner)] if info.stage == 0 else values
+        return factors.in_order(values, self.order_of(owner)) if info.stage == 0 else values
 
     def _key_of(self, owner: int, stage: int, share: int) -> bytes:
         if owner == self.own:

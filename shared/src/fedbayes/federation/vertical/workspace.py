@@ -96,13 +96,11 @@ class Workspace:
         if not names:
             return None
         asked_once(self.station, f"stage {stage}", self.station.round_name, OPENED)
-        joined = np.concatenate([np.asarray(matrix) for matrix in matrices], axis=1)
-        plain = np.ascontiguousarray(joined, dtype=np.dtype(DTYPES[bits]).newbyteorder("<"))
+        joined = factors.side_by_side(matrices, DTYPES[bits])
         receivers = [peer for peer in self.setup.stations if peer != self.own]
         if not self.is_helper:
-            kept = joined.astype(DTYPES[bits])
-            self.station.keep(f"parcel-{self.own}-{stage}", content=kept, names=np.array(names))
-        return self.parcel("openings", stage, names, plain.tobytes(), receivers)
+            self.station.keep(f"parcel-{self.own}-{stage}", content=joined, names=np.array(names))
+        return self.parcel("openings", stage, names, factors.little_endian(joined), receivers)
 
     def parcel(self, kind: str, stage: int, names: Sequence[str], plain: bytes, receivers: Sequence[int]) -> Opened:
         """Return one content, enciphered once, with its key sealed for each receiver."""
@@ -161,12 +159,14 @@ class Workspace:
             self._keep_content(parcel, self._unpack("openings", parcel), delivery)
 
     def _keep_content(self, parcel: Parcel, plain: bytes, delivery: Delivery) -> None:
-        """Keep what another station opened, (rows, widths of its factors), with the factors' names."""
+        """Keep what another station opened, (widths of its factors, rows), with the factors' names."""
         infos = {info.name: info for info in delivery.factors}
         chosen = [infos[name] for name in parcel.names]
         dtype, width = np.dtype(DTYPES[chosen[0].bits]), sum(info.width for info in chosen)
-        content = np.frombuffer(plain, dtype=dtype.newbyteorder("<")).astype(dtype).reshape(-1, width)
-        self.station.keep(f"parcel-{parcel.sender}-{parcel.stage}", content=content, names=np.array(parcel.names))
+        content = np.frombuffer(plain, dtype=dtype.newbyteorder("<")).astype(dtype, copy=False).reshape(width, -1)
+        name = f"parcel-{parcel.sender}-{parcel.stage}"
+        if self.station.keep(name, content=content, names=np.array(parcel.names)):
+            self._contents[name] = (content.T, list(parcel.names), {})
 
     def check_rows(self, delivery: Delivery) -> None:
         """Raise `ThresholdError` when fewer records are common than this node demands."""
@@ -251,11 +251,11 @@ class Workspace:
         for sender in info.contributors:
             piece = self.columns_of(sender, info, infos)
             if info.stage == 0:
-                piece = piece[self.order_of(sender)]
+                piece = factors.in_order(piece, self.order_of(sender))
             total = piece if total is None else total + piece
         if total is None:
             raise MessageError("a factor of the request was opened by no one")
-        return factors.complete_opening(total.astype(DTYPES[bits]), factor(info))
+        return factors.complete_opening(total.astype(DTYPES[bits], copy=False), factor(info))
 
     def columns_of(self, sender: int, info: FactorInfo, infos: Mapping[str, FactorInfo]) -> Array:
         """Return what a station opened of a factor, (rows, width)."""
@@ -270,7 +270,7 @@ class Workspace:
         name = f"parcel-{sender}-{stage}"
         if name not in self._contents:
             kept = self.station.kept(name)
-            self._contents[name] = (kept["content"], [str(entry) for entry in kept["names"]], {})
+            self._contents[name] = (kept["content"].T, [str(entry) for entry in kept["names"]], {})
         return self._contents[name]
 
     @cached_property
@@ -293,7 +293,7 @@ class Workspace:
         if info.stage == 0:
             sizes = self.station.kept("sizes") if self.is_helper else {}
             submitted = int(sizes[str(holder)]) if self.is_helper else len(self._content(holder, 0)[0])
-            part = factors.mask_part(key, factor(info), submitted, ring)[self.order_of(holder)]
+            part = factors.in_order(factors.mask_part(key, factor(info), submitted, ring), self.order_of(holder))
         else:
             part = factors.mask_part(key, factor(info), rows, ring)
-        return part.astype(DTYPES[bits])
+        return part.astype(DTYPES[bits], copy=False)
