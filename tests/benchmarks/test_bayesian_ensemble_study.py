@@ -8,6 +8,7 @@ import csv
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from bayesian_ensemble import simulation
 from fedbayes.bayes.evaluation import metrics
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.network.inference import posteriors
+from fedbayes.federation.errors import ArgumentError
 from fedbayes.randomness import ResearchSampler
 from v6_bayesian_ensemble.members import oracle_of
 from v6_bayesian_ensemble.model import Learning, codes_of, column_codes
@@ -178,14 +180,18 @@ def folds_of(frame: pd.DataFrame, seed: int) -> Iterator[tuple[pd.DataFrame, pd.
 
 
 def run_cell(cell: Cell, frame: pd.DataFrame, folder: Path, learning: Learning, repetitions: int) -> dict[str, list]:
-    """Return, for each rule and party, (labelled, published, VertiBayes' scoring, log-loss): means over folds and splits."""
+    """Return, for each rule and party, (labelled, published, VertiBayes' scoring, log-loss): means over folds and splits.
+
+    Folds in which a biased split leaves the parties no class in common, so that the vote is refused, are left out.
+    """
     columns = [c for c in frame if c != "class"]
     found: dict[str, list] = {}
     for seed in range(repetitions):
         parts = column_parts(cell, columns, ResearchSampler(seed).generator, folder)
         for train, test, draw in folds_of(frame, seed):
-            for name, values in one_fold(cell, train, test, parts, draw, learning).items():
-                found.setdefault(name, []).append(values)
+            with suppress(ArgumentError):
+                for name, values in one_fold(cell, train, test, parts, draw, learning).items():
+                    found.setdefault(name, []).append(values)
     return {name: means(values) for name, values in found.items()}
 
 
@@ -242,11 +248,13 @@ class Results:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.scores: dict[str, dict[str, list]] = {}
+        self.repetitions: dict[str, int] = {}
         if path.exists():
             with path.open(newline="") as file:
                 for row in csv.DictReader(file):
                     numbers = [float(row[name] or "nan") for name in HEADER[3:]]
                     self.scores.setdefault(row["cell"], {})[row["rule"]] = numbers
+                    self.repetitions[row["cell"]] = int(row["repetitions"])
 
     def add(self, key: str, repetitions: int, scores: dict[str, list]) -> None:
         self.scores[key] = scores

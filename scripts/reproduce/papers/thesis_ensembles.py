@@ -15,7 +15,7 @@ LABELLED, AS_ENSEMBLES, AS_VERTIBAYES = 0, 1, 2  # ways of scoring
 def table(name: str, results: Results) -> Item:
     """Return a table of the chapter or its appendix: each row's ensemble, parties, central network and VertiBayes."""
     asked = [cell for cell in cells() if cell.table == name]
-    item = Item(f"table-{name}")
+    item = Item(f"table-{name}", repetitions=min(results.repetitions[cell.key] for cell in asked))
     for cell in asked:
         for model, theirs in cell.published.items():
             ours = scores(cell, model, results)
