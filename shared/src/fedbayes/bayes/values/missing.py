@@ -229,7 +229,10 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
         return column
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
         lost = written_as(column.to_numpy(), rule.missing - rule.listed)
-        return column.mask(lost) if lost.any() else column
+        if not lost.any():
+            return column
+        large = column.dtype.kind in "iu" and inexact(column)
+        return (as_nullable(column) if large else column).mask(lost)
     if isinstance(column.dtype, pandas.CategoricalDtype) or column.dtype.kind in "mM":
         column = column.astype(object)
     codes, values = distinct_values(column)
@@ -253,10 +256,11 @@ def _settled(column: Any, codes: Integers, written: list[Any], rule: Rule, conve
         gone |= np.array([rule.is_usual(value) for value in values], dtype=np.bool_)
     if gone.any():
         column = column.mask(np.append(gone, False)[codes])
-    if not convert or rule.text:
+    mixed = not convert and _are_mixed(values)
+    if rule.text or not (convert or mixed):
         return column
     if numeric or gone.all():
-        return _as_numbers(column, rule)
+        return _as_numbers(column, rule, mixed)
     rest = [value for value, lost in zip(values, gone, strict=True) if not lost]
     truths = all(isinstance(value, (str, bool, np.bool_)) and str(value) in TRUTH for value in rest)
     return (column.map(lambda value: TRUTH.get(str(value), value)) if truths else column).infer_objects()
@@ -270,17 +274,24 @@ def _with_points(values: list[Any], rule: Rule) -> list[Any]:
     return points if whatever_else or _are_numbers(present, rule) else values
 
 
-def _as_numbers(column: Any, rule: Rule) -> Any:
-    """Return texts as numbers: int64, float64, or Int64 where whole numbers that float64 cannot tell apart stand beside missing cells.
+def _as_numbers(column: Any, rule: Rule, fractions: bool) -> Any:
+    """Return texts, or numbers of which some have `fractions`, as int64, float64, or Int64 where whole ones that float64 cannot tell apart stand beside gaps.
 
-    Where categories are given, texts that would become float64 and lose digits stay texts: one cell with a fraction would else change the others.
+    Where categories are given, or the task looks at texts, cells that would become float64 and lose digits stay as they are: one with a fraction would else
+    change the others.
     """
     present = parsed_numbers(column.dropna())
-    if present.dtype.kind == "f":
-        return column if rule.closed and inexact(present) else column.map(number_of).astype(np.float64)
+    if fractions or present.dtype.kind == "f":
+        kept = (rule.closed or rule.rewritten) and inexact(present)
+        return column if kept else column.map(number_of).astype(np.float64)
     if len(present) == len(column) or present.dtype.kind not in "iu" or not inexact(present):
         return parsed_numbers(column)
     return as_nullable(present).reindex(column.index)
+
+
+def _are_mixed(values: list[Any]) -> bool:
+    """Return whether these distinct values are numbers of both kinds, as a database may have them in one column."""
+    return {type(value) for value in values if value is not None} == {int, float}
 
 
 def _are_numbers(values: list[Any], rule: Rule) -> bool:
