@@ -193,12 +193,16 @@ class Workspace:
         return rows, digested
 
     def note_linked(self) -> None:
-        """Note which own rows are common, for whatever leaves as an exact answer; bind masks to whom they are of. Of a union all are."""
-        if not self.is_helper and not self.setup.union:
-            digests = self.station.kept("submitted")["digests"]
+        """Note which own rows count, for whatever leaves as an exact answer, of a union all; bind masks to whom common ones are of."""
+        if self.is_helper:
+            return
+        digests = self.station.kept("submitted")["digests"]
+        rows = np.arange(len(digests))
+        if not self.setup.union:
+            rows = self.common_order(len(digests))
             linked = hashlib.sha256(digests[self.order_of(self.own)].tobytes()).hexdigest()
             self.station.link(self.setup.stations, linked)
-            self.station.history.note_linked(self.common_order(len(digests)), len(digests))
+        self.station.history.note_linked(rows, len(digests))
 
     def common_order(self, total: int) -> Array:
         """Return, of `total` own rows, that of each common record, int64 (records,); of a union, the place of each own row in it, (total,)."""
