@@ -16,7 +16,7 @@ import numpy as np
 from ...typing import Integers
 from .column_codes import distinct_values, nearest_floats
 from .encoding import SchemaError, canonical_text, check_missing, composed, number_of, parsed_numbers, written_as
-from .written import as_nullable, dates_as_text, decimals, inexact, pointed
+from .written import are_mixed, as_nullable, dates_as_text, decimals, inexact, masked, pointed
 
 MISSING = "missing"
 USUAL = frozenset({"NA", "NaN", "nan", "null", "N/A", "NULL", "None"})
@@ -229,10 +229,7 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
         return column
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
         lost = written_as(column.to_numpy(), rule.missing - rule.listed)
-        if not lost.any():
-            return column
-        large = column.dtype.kind in "iu" and inexact(column)
-        return (as_nullable(column) if large else column).mask(lost)
+        return masked(column, lost) if lost.any() else column
     if isinstance(column.dtype, pandas.CategoricalDtype) or column.dtype.kind in "mM":
         column = column.astype(object)
     codes, values = distinct_values(column)
@@ -256,11 +253,10 @@ def _settled(column: Any, codes: Integers, written: list[Any], rule: Rule, conve
         gone |= np.array([rule.is_usual(value) for value in values], dtype=np.bool_)
     if gone.any():
         column = column.mask(np.append(gone, False)[codes])
-    mixed = not convert and _are_mixed(values)
-    if rule.text or not (convert or mixed):
+    if rule.text or not (convert or are_mixed(values)):
         return column
     if numeric or gone.all():
-        return _as_numbers(column, rule, mixed)
+        return _as_numbers(column, rule, not convert)
     rest = [value for value, lost in zip(values, gone, strict=True) if not lost]
     truths = all(isinstance(value, (str, bool, np.bool_)) and str(value) in TRUTH for value in rest)
     return (column.map(lambda value: TRUTH.get(str(value), value)) if truths else column).infer_objects()
@@ -287,11 +283,6 @@ def _as_numbers(column: Any, rule: Rule, fractions: bool) -> Any:
     if len(present) == len(column) or present.dtype.kind not in "iu" or not inexact(present):
         return parsed_numbers(column)
     return as_nullable(present).reindex(column.index)
-
-
-def _are_mixed(values: list[Any]) -> bool:
-    """Return whether these distinct values are numbers of both kinds, as a database may have them in one column."""
-    return {type(value) for value in values if value is not None} == {int, float}
 
 
 def _are_numbers(values: list[Any], rule: Rule) -> bool:
