@@ -15,8 +15,8 @@ from one_process import OneProcess
 from pyarrow import parquet
 
 from fedbayes.bayes.dictionaries.dictionary import Dictionary
-from fedbayes.bayes.values.encoding import SchemaError, canonical_text
 from fedbayes.bayes.schema import Schema
+from fedbayes.bayes.values.encoding import SchemaError, canonical_text
 from fedbayes.federation.tables import databases
 from fedbayes.federation.tables.reading import Source
 
