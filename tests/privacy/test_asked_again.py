@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -30,6 +31,7 @@ ASKED = {
     "noise": "local",
 }
 
+OTHER = {name: DOMAIN[name] for name in ("ill", "old")}
 OTHERS = "the noise of a release is for others"
 
 
@@ -49,12 +51,13 @@ def again(function: str, change: Callable[[Any], Any]) -> Iterator[list[Any]]:
     """Central asks every station once more, in a round of its own, before it goes on; yields what they answer."""
     asking, answers = Federation._ask, list[Any]()
 
-    def ask_twice(self: Federation, asked: str, request: Any, organizations: Any, *rest: Any) -> Any:
-        found = asking(self, asked, request, organizations, *rest)
-        if asked == function and not answers:
+    def ask_twice(self: Federation, asked: str, request: Any, organizations: Any, timeout: float, last: bool) -> Any:
+        twice = asked == function and not answers
+        found = asking(self, asked, request, organizations, timeout, last and not twice)
+        if twice:
             each = request if isinstance(request, dict) else dict.fromkeys(organizations, request)
             changed = {member: change(each[member]) for member in organizations}
-            answers.extend(asking(self, asked, changed, organizations, *rest).values())
+            answers.extend(asking(self, asked, changed, organizations, timeout, last).values())
         return found
 
     with mock.patch.object(Federation, "_ask", ask_twice):
@@ -71,8 +74,7 @@ def run(change: Callable[[Any], Any]) -> list[Any]:
 
 def other_columns(request: Any) -> Any:
     plan, columns = request.plan, request.plan.columns
-    domain = {"ill": DOMAIN["ill"], "old": DOMAIN["old"]}
-    return replace(request, plan=replace(plan, columns=replace(columns, features=["old"], domain=domain)))
+    return replace(request, plan=replace(plan, columns=replace(columns, features=["old"], domain=OTHER)))
 
 
 @pytest.mark.parametrize("change", [lambda one: one, other_columns], ids=["noise", "columns"])
@@ -114,6 +116,55 @@ def test_steps_have_no_whole_budget_beside_tables(held: bool) -> None:
 
 def test_control_the_step_itself_is_answered() -> None:
     assert all("error" not in answer for answer in halved(lambda request: replace(request, step=2)))
+
+
+EXACT: dict[str, tuple[dict[str, Any], str, Callable[[Any], Any]]] = {
+    "dp_naive_bayes": ({"features": ["sex"], "noise": "none"}, "partial_statistics", other_columns),
+    "dp_naive_bayes as published": (
+        {
+            "features": ["sex"],
+            "sensitivity": "published",
+            "epsilon": 1.0,
+            "noise": "local",
+            "statistics": "gaussian",
+            "delta": 0.0,
+        },
+        "partial_statistics",
+        lambda one: one,
+    ),
+    "smooth_naive_bayes again": (
+        {"features": ["sex"], "sensitivity": "published", "epsilon": 1.0},
+        "partial_release",
+        lambda one: one,
+    ),
+    "smooth_naive_bayes": (
+        {"features": ["sex"], "sensitivity": "published", "epsilon": 1.0},
+        "partial_release",
+        lambda one: replace(one, columns=replace(one.columns, features=["old"], domain=OTHER)),
+    ),
+    "vertibayes": (
+        {"columns": ["ill", "sex"], "split": "horizontal"},
+        "partial_counts",
+        lambda one: replace(one, domain={**one.domain, "sex": {"categories": ["f", "x"]}}),
+    ),
+}
+"""Fits to whole records: method -> (arguments, the function that tells, another question)."""
+
+
+@pytest.mark.parametrize("method", EXACT)
+@pytest.mark.parametrize("held", [True, False])
+def test_a_fit_without_a_promise_asks_one_question(method: str, held: bool) -> None:
+    """Else a row of all stations that one table counts and another one does not is told in one task, without the researcher."""
+    more, function, change = EXACT[method]
+    asked = {"label": "ill", "domain": {name: DOMAIN[name] for name in ("sex", "ill")}, **more}
+    method = method.split()[0]
+    module = importlib.import_module(f"v6_{method}.partial")
+    unheld = nullcontext() if held else mock.patch.object(module, "asked_once")
+    party = InProcess(f"v6_{method}", files(), {}, "a")
+    with unheld, again(function, change) as answers, party as running, suppress(MessageError):
+        running.run("fit", asked)
+    assert len(answers) == 3
+    assert all(("asks one question" in str(answer.get("error"))) is held for answer in answers)
 
 
 def by_stations(held: bool) -> list[Any]:

@@ -124,6 +124,9 @@ def check_rows(case: Case, outcome: Outcome) -> None:
         refuse += [("ThresholdError", "few clusters")] if few else []
     if arguments.get("weights"):
         may.append(("DataProblem", "weights of few records at a station"))
+    if np.any(records.entry >= time):
+        refuse.append(("DataProblem", "a record enters at or after its time"))
+    may += [("DataProblem", "a record with a gap may enter at or after its time")] if arguments.get("entry") else []
     if np.any((x == x[:1]).all(axis=0)) or np.any(_ends(x, data, domain, ~gaps)):
         may.append(("ArgumentError", "a feature is constant, or its values are far narrower than its bounds"))
 

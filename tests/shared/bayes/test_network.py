@@ -96,6 +96,22 @@ def test_encoding_reads_states_however_they_are_written() -> None:
         network.encode({"c": ["7"]})
 
 
+def test_a_number_is_the_state_that_a_column_of_decimals_has_for_it() -> None:
+    """Whole numbers above 2^53 are rounded there, and a record that the researcher gives is none the less one of them."""
+    half = np.array([0.5, 0.5])
+    network = BayesianNetwork(
+        {"a": (repr(2.0**53), repr(2.0**53 + 4)), "b": (str(2**53 + 1), "0.5")},
+        {"a": (), "b": ()},
+        {"a": half, "b": half},
+    )
+    assert network.encode({"a": [str(2**53 + 3), 2**53], "b": [2**53 + 1, "0.50"]}).tolist() == [[1, 0], [0, 1]]
+    for other in (2**53 + 8, "x", 2**60):
+        with pytest.raises(ValueError, match="a record holds a state that a did not have"):
+            network.encode({"a": [other]})
+    with pytest.raises(ValueError, match="a record holds a state that b did not have"):
+        network.encode({"b": [2**53 + 2]})
+
+
 @pytest.mark.parametrize(
     ("edges", "message"),
     [

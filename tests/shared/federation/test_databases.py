@@ -360,6 +360,9 @@ def test_postgresql_gives_the_same(node, postgres, tmp_path):
     assert source.present
     alike(source.frame(), expected(model), "person")
     assert len(node(postgres, "cdm.death", **access).frame()) == 10
+    (tmp_path / "cohort.sql").write_text("""SELECT 1 AS "HbA1c %", 2 AS "50%%", 3 AS "%s:x", 4 AS "a""b", '5%' AS c""")
+    odd = node(postgres, "cohort.sql", **access)
+    assert [odd.frame(columns=[name])[name].tolist() for name in odd.names] == [[1], [2], [3], [4], ["5%"]]
     (tmp_path / "cohort.sql").write_text(
         """SELECT CAST('{"stage": "II", "known": true, "note": null}' AS jsonb) AS one, CAST('["é", 1.50]' AS json) AS other, ARRAY[1, 2] AS two"""
     )
@@ -399,7 +402,7 @@ def test_exact_decimals_keep_the_digits_of_whole_numbers(node, tmp_path, monkeyp
     )
     node(sqlite(tmp_path / "cdm.sqlite", made(9)), "study")
     database = Database("default", "study", None)
-    monkeypatch.setattr(database, "_connected", lambda: nullcontext((connection, str, str)))
+    monkeypatch.setattr(database, "_connected", lambda: nullcontext((connection, str)))
     found = database.frame(["person_id"])["person_id"].tolist()
     assert found[:2] == [2**53, 2**53 + 1]
     for cell, other in zip(found[2:], others, strict=True):

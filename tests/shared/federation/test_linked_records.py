@@ -97,6 +97,33 @@ def test_another_column_of_identifiers_that_one_person_has_otherwise(tmp_path):
             asked(running, "contingency", "abc", id_column="other")
 
 
+UNITED = {"split": "hybrid", "domain": {name: {"categories": [1, 2]} for name in ("sex", "ill")}, "pseudocount": 0.0}
+
+
+@pytest.mark.parametrize("first", ["united", "linked"])
+def test_united_records_of_which_few_are_not_linked(tmp_path, first):
+    """A network of united records counts whom the organization that is left out lacks: nobody took note of a union's rows."""
+    asks = {"united": ("ab", UNITED), "linked": ("abc", {})}
+    second = next(name for name in asks if name != first)
+    with federation(tmp_path) as running:
+        assert asked(running, "network", asks[first][0], **asks[first][1])
+        assert asked(running, "network", asks[first][0], **asks[first][1]), "the same records again"
+        with pytest.raises(errors.ThresholdError, match=REFUSED):
+            asked(running, "network", asks[second][0], **asks[second][1])
+        assert asked(running, "network", "abd"), "many records fewer"
+
+
+def test_control_the_difference_of_united_and_linked_records_is_one_person(tmp_path):
+    table, shares = tables(), {}
+    with federation(tmp_path, differ=True) as running:
+        for name, organizations, more in (("united", "ab", UNITED), ("linked", "abc", {"pseudocount": 0.0})):
+            result = asked(running, "network", organizations, **more)
+            sex, ill = (np.array(result["model"]["tables"][column]["probabilities"]) for column in ("sex", "ill"))
+            shares[name] = np.rint(sex[:, None] * ill * result["diagnostics"]["records"])
+    left = np.argwhere(shares["united"] - shares["linked"])
+    assert left.tolist() == [[int(table["a"]["sex"].iloc[-1]) - 1, int(table["b"]["ill"].iloc[-1]) - 1]]
+
+
 def test_another_column_is_another_question(tmp_path):
     with federation(tmp_path) as running:
         assert asked(running, "contingency", "abc")

@@ -15,8 +15,8 @@ from fedbayes.federation.kinds import EPSILON, FLAG, ONCE_PUBLISHED, choice, num
 from fedbayes.federation.signatures import Store
 
 from . import plan
-from .messages import CONTINUOUS, LARGEST_CLIP, MOST_ITERATIONS, PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
-from .settings import AGGREGATIONS, MOST_ROUNDS, OPTIMIZERS, Settings
+from .messages import CONTINUOUS, LARGEST_CLIP, MOST_ITERATIONS, MOST_ROUNDS, PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
+from .settings import AGGREGATIONS, OPTIMIZERS, Settings
 
 EVIDENCE = (
     ("statements against debits, and what the noise really hides", "tests/privacy/test_discriminative_naive_bayes.py"),

@@ -23,7 +23,8 @@ PRIORS = ("log", "published")
 TABLES = ("secure_sum", "local", "dp")
 CONTINUOUS = ("binned", "gaussian")
 MOST_COUNTS = 5_000_000  # 40 MB in a round
-MOST_POINTS = 8  # a round asks four (`descent`)
+MOST_POINTS = 4  # of a round, and one of the first (`descent`)
+MOST_ROUNDS = 500  # half an hour on stock nodes
 MOST_ITERATIONS = 1000  # at a station; the published fits take five
 PERSONAL_ITERATIONS = 5  # of a personalised score, as the local iterations of a step of fedavg
 LARGEST_CLIP = 1e6  # far above the length of any row's gradient
@@ -163,18 +164,25 @@ class StepRequest(Message):
     def __post_init__(self) -> None:
         layout = self.shape.layout
         check_array("weights", self.weights, (None, layout.parameters), np.float64, -LARGEST_WEIGHT, LARGEST_WEIGHT)
-        several = not self.iterations and not self.noise.private
+        several = self.step > 1 and not self.iterations and not self.noise.private
         if not 1 <= len(self.weights) <= (MOST_POINTS if several else 1):
-            raise ValueError("weights must be of one point, or of a few without noise and local iterations")
+            raise ValueError(
+                "weights must be of one point, or of a few without noise and local iterations after the first"
+            )
         if self.counts is not None:
             check_array("counts", self.counts, (layout.counts,), np.int64)
         if (self.counts is None) != (self.shape.tables == "local" or self.additive):
             raise ValueError("counts must be given exactly when the tables are shared and used")
-        if not 1 <= self.step <= self.steps or not 0 <= self.iterations <= MOST_ITERATIONS:
-            raise ValueError("step must be one of steps, and iterations not negative or too many")
+        if not 1 <= self.step <= self.steps <= MOST_ROUNDS or not 0 <= self.iterations <= MOST_ITERATIONS:
+            raise ValueError("step must be one of steps, and neither these nor iterations too many")
         if not (0 < self.clip <= LARGEST_CLIP and 0 <= self.regularization < math.inf):
             raise ValueError(f"clip must be positive and at most {LARGEST_CLIP:g}, regularization not negative")
         self._check_promise()
+
+    @property
+    def question(self) -> tuple[Any, ...]:
+        """What all exact steps of a job have in common."""
+        return self.shape, self.counts, self.iterations, self.regularization, self.by_rows, self.steps
 
     def _check_promise(self) -> None:
         """Refuse noise that would promise nothing, whatever central asks."""

@@ -10,6 +10,7 @@ import numpy as np
 from fedbayes.dp.laws import Change
 from fedbayes.federation import Station, partial
 from fedbayes.federation.gate import Exact, Released
+from fedbayes.federation.guards.once import ONE_QUESTION, asked_once
 from fedbayes.federation.horizontal import Columns, CountNoise, EvaluateRequest, SumReply, pay_part, tally_station
 from fedbayes.typing import Floats, Integers
 
@@ -47,6 +48,7 @@ def partial_counts(station: Station, request: CountsRequest) -> SumReply:
     counts = count(request.shape.layout, codes, labels)
     if request.noise.private:
         return SumReply(station.mask(_noisy_counts(station, request, counts)))
+    asked_once(station, "shape", request.shape, ONE_QUESTION)
     return SumReply(station.mask(station.exact(counts, "tables of counts")))
 
 
@@ -96,6 +98,9 @@ def partial_step(station: Station, request: StepRequest) -> SumReply:
     if request.noise.private:
         content = _noisy(station, request, move(request, evidence, labels, request.clip)[0][1])
     else:
+        asked_once(station, "shape", request.shape, ONE_QUESTION)
+        asked_once(station, "question", request.question, ONE_QUESTION)
+        asked_once(station, f"weights-{request.step}", request.weights, ONE_QUESTION)
         vector = exact(request, move(request, evidence, labels), len(labels))
         content = station.exact(vector, "a step of the weights")
     return SumReply(station.mask(content))

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 OPTIMIZERS = ("secure_gradient", "fedavg")
 AGGREGATIONS = ("mean", "by_rows")
-MOST_ROUNDS = 500  # half an hour on stock nodes
 USUAL_CLIP = 1.0
 """Where the contribution of a row or a station is cut that is no gradient by terms."""
 

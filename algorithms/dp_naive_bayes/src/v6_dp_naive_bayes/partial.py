@@ -9,6 +9,7 @@ import numpy as np
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.guards.once import ONE_QUESTION, asked_once
 from fedbayes.federation.horizontal import EvaluateRequest, Query, SumReply, added, one_budget, release, tally_station
 from fedbayes.typing import Integers
 
@@ -32,6 +33,8 @@ def partial_statistics(station: Station, request: StatisticsRequest) -> Statisti
     of the stations adds its share and keeps it secret.
     """
     plan = request.plan
+    if plan.published or not plan.noise.private:
+        asked_once(station, "statistics", station.round_name, ONE_QUESTION)
     if plan.published:
         found = publish(plan, plan.columns.read(station, private=False))
         return StatisticsReply(station.exact(found, "naive Bayes statistics as published"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Relation, Station, partial
+from fedbayes.federation.guards.once import ONE_QUESTION, asked_once
 from fedbayes.federation.horizontal import EvaluateRequest, SumReply, tally_station
 
 from .messages import ReleaseReply, ReleaseRequest
@@ -27,6 +28,7 @@ def partial_release(station: Station, request: ReleaseRequest) -> ReleaseReply:
     release = Release(columns.schema, columns.label, settings)
     summary = summarise(release, encoded)
     if not settings.noisy:
+        asked_once(station, "statistics", station.round_name, ONE_QUESTION)
         return ReleaseReply(station.exact(perturb(summary, release), "counts and moments as published"))
     relation = Relation(settings.neighbors, columns.unit.name, settings.rows, columns.unit.id_column)
     receipt = station.charge(settings.epsilon, note="smooth_naive_bayes: counts and moments", relation=relation)

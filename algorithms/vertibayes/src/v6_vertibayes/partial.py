@@ -13,6 +13,7 @@ from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.guards.announced import check_shown
 from fedbayes.federation.guards.arrival import check_claimed
 from fedbayes.federation.guards.installments import pay
+from fedbayes.federation.guards.once import ONE_QUESTION, asked_once
 from fedbayes.federation.perimeter.sealed_sums import letter_of
 from fedbayes.federation.questions.contrasts import Contrasts
 from fedbayes.federation.replies import RecordsReply
@@ -38,6 +39,8 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
     """
     private, covered = request.noise is not None, request.noise is not None and request.noise.covers
     station.require_private(covered)
+    if not covered:
+        asked_once(station, "states", (request.domain, request.bins), ONE_QUESTION)
     columns = list(dict.fromkeys(column for table in request.tables for column in table))
     frame = station.data(columns=columns, domain=request.domain)
     codes, shape = {}, {}

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from fedbayes.randomness import uniform_floats
 
 from ...typing import Booleans, Floats, Integers
-from ..values.encoding import canonical_text
+from ..values.encoding import canonical_text, number_written
 from .graph import topological_order
 from .hiding import hidden_configurations
 from .junction import TooLarge
@@ -282,6 +282,9 @@ def _code(code_of: Mapping[str | None, int], node: str, value: Any) -> int:
     text = canonical_text(value)
     if text is None:
         return MISSING
+    number = number_written(text)
+    if text not in code_of and number is not None:  # as files are read whose column is decimals
+        text = canonical_text(number)
     if text not in code_of:
         raise ValueError(f"a record holds a state that {node} did not have when the network was fitted")
     return code_of[text]

@@ -18,8 +18,11 @@ from .encoding import Outside, SchemaError, blocks, canonical_text, composed, nu
 MISSING = -1
 """The code of a missing value."""
 _UNKNOWN = -2  # of one that is there, but in none of the categories
-_WHOLE = re.compile(r"-?\d{1,18}")
+_WHOLE = re.compile(r"-?\d+")
 _LARGEST_TABLE = 1_000_000  # cells of a lookup table from whole numbers to codes
+_LARGEST_WHOLE = (
+    2**62
+)  # of a category in such a table, so that no difference of a cell and a category reaches another one
 
 
 class Distinct:
@@ -186,11 +189,11 @@ def _category_codes(codes: Mapping[str, int], values: Any, unknown: int = _UNKNO
 
 
 def _whole_codes(codes: Mapping[str, int], values: Array, unknown: int) -> NDArray[np.int32] | None:
-    """Codes of numbers through a table over the range of the whole categories; None if too wide, or where a number is not whole."""
+    """Codes of numbers through a table over the range of the whole categories; None if too wide or too far from zero, or where a number is not whole."""
     whole = {int(text): code for text, code in codes.items() if _WHOLE.fullmatch(text)}
     low = min(whole, default=0)
     size = max(whole, default=0) - low + 1
-    if size > _LARGEST_TABLE or values.dtype == np.uint64:
+    if size > _LARGEST_TABLE or max(map(abs, whole), default=0) >= _LARGEST_WHOLE or values.dtype == np.uint64:
         return None
     table = np.full(size + 1, unknown, dtype=np.int32)
     for value, code in whole.items():

@@ -16,7 +16,7 @@ import numpy as np
 from ...typing import Integers
 from .column_codes import distinct_values, nearest_floats
 from .encoding import SchemaError, canonical_text, check_missing, composed, number_of, parsed_numbers, written_as
-from .written import as_nullable, dates_as_text, decimals, inexact, pointed
+from .written import are_mixed, as_nullable, dates_as_text, decimals, inexact, masked, pointed
 
 MISSING = "missing"
 USUAL = frozenset({"NA", "NaN", "nan", "null", "N/A", "NULL", "None"})
@@ -229,7 +229,7 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
         return column
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
         lost = written_as(column.to_numpy(), rule.missing - rule.listed)
-        return column.mask(lost) if lost.any() else column
+        return masked(column, lost) if lost.any() else column
     if isinstance(column.dtype, pandas.CategoricalDtype) or column.dtype.kind in "mM":
         column = column.astype(object)
     codes, values = distinct_values(column)
@@ -253,10 +253,10 @@ def _settled(column: Any, codes: Integers, written: list[Any], rule: Rule, conve
         gone |= np.array([rule.is_usual(value) for value in values], dtype=np.bool_)
     if gone.any():
         column = column.mask(np.append(gone, False)[codes])
-    if not convert or rule.text:
+    if rule.text or not (convert or are_mixed(values)):
         return column
     if numeric or gone.all():
-        return _as_numbers(column, rule)
+        return _as_numbers(column, rule, not convert)
     rest = [value for value, lost in zip(values, gone, strict=True) if not lost]
     truths = all(isinstance(value, (str, bool, np.bool_)) and str(value) in TRUTH for value in rest)
     return (column.map(lambda value: TRUTH.get(str(value), value)) if truths else column).infer_objects()
@@ -270,14 +270,16 @@ def _with_points(values: list[Any], rule: Rule) -> list[Any]:
     return points if whatever_else or _are_numbers(present, rule) else values
 
 
-def _as_numbers(column: Any, rule: Rule) -> Any:
-    """Return texts as numbers: int64, float64, or Int64 where whole numbers that float64 cannot tell apart stand beside missing cells.
+def _as_numbers(column: Any, rule: Rule, fractions: bool) -> Any:
+    """Return texts, or numbers of which some have `fractions`, as int64, float64, or Int64 where whole ones that float64 cannot tell apart stand beside gaps.
 
-    Where categories are given, texts that would become float64 and lose digits stay texts: one cell with a fraction would else change the others.
+    Where categories are given, or the task looks at texts, cells that would become float64 and lose digits stay as they are: one with a fraction would else
+    change the others.
     """
     present = parsed_numbers(column.dropna())
-    if present.dtype.kind == "f":
-        return column if rule.closed and inexact(present) else column.map(number_of).astype(np.float64)
+    if fractions or present.dtype.kind == "f":
+        kept = (rule.closed or rule.rewritten) and inexact(present)
+        return column if kept else column.map(number_of).astype(np.float64)
     if len(present) == len(column) or present.dtype.kind not in "iu" or not inexact(present):
         return parsed_numbers(column)
     return as_nullable(present).reindex(column.index)

@@ -59,6 +59,17 @@ def as_nullable(whole: Any) -> Any:
     return whole.astype("UInt64" if whole.dtype.kind == "u" else "Int64")
 
 
+def are_mixed(values: list[Any]) -> bool:
+    """Return whether distinct values are numbers of both kinds, whole ones and floats, as a database may have them in one column."""
+    return {type(value) for value in values if value is not None} == {int, float}
+
+
+def masked(column: Any, lost: Any) -> Any:
+    """Return a series of numbers, shape (n,), without those that are `lost`; whole ones that float64 cannot tell apart stay whole."""
+    large = column.dtype.kind in "iu" and inexact(column)
+    return (as_nullable(column) if large else column).mask(lost)
+
+
 def inexact(values: Any) -> bool:
     """Return whether a column of numbers, shape (n,), has some that float64 may not tell from the next whole number."""
     array = np.asarray(values)

@@ -6,7 +6,8 @@ see it: nothing is added up over organizations.
 
 So a node with a folder database remembers, for each column of its table, over which of its rows it has given such answers. A new set of rows is refused if it
 and up to two earlier ones, each added, subtracted or left out, combine into a sum about fewer rows than the node's minimum. Rows are remembered by their
-places in the table; a table with another number of rows is another one. Answers about all rows of this station alone are not held against these.
+places in the table; a table with another number of rows is another one. Of united records all rows of a station count. Answers about all rows of this
+station alone are not held against these.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from ..perimeter.manifest import digest_of
 if TYPE_CHECKING:
     from ..station import Station
 
+ONE_QUESTION = "an exact fit asks one question, and a step of it once; start the job again"
 TWICE = "a step of the protocol was asked for twice with other contents; start the job again"
 
 

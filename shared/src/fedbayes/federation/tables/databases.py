@@ -20,6 +20,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...bayes.values.written import EXACT, inexact
 from ..errors import DataProblem, PolicyError
 
@@ -64,7 +66,7 @@ class Database:
 
     def names(self) -> list[str]:
         """Return the names of the cohort's columns."""
-        with self._connected() as (connection, _, text):
+        with self._connected() as (connection, text):
             return self._names(connection, text)
 
     def _names(self, connection: Any, text: Any) -> list[str]:
@@ -85,9 +87,9 @@ class Database:
         """
         import pandas
 
-        with self._connected() as (connection, quote, text):
-            chosen = "*" if columns is None else ", ".join(quote(name) for name in columns)
-            order = _order(connection.dialect.name, list(map(quote, self._names(connection, text))))
+        with self._connected() as (connection, text):
+            chosen = "*" if columns is None else ", ".join(map(_quoted, columns))
+            order = _order(connection.dialect.name, list(map(_quoted, self._names(connection, text))))
             cursor = connection.execution_options(stream_results=True).execute(
                 text(f"SELECT {chosen} FROM {self._relation}{order}")
             )
@@ -105,7 +107,7 @@ class Database:
         if suffix not in (".sql", ".json"):
             if not _NAME.fullmatch(cohort):
                 raise _unreadable()
-            return ".".join(f'"{part}"' for part in cohort.split("."))
+            return ".".join(map(_quoted, cohort.split(".")))
         if folder is None:
             raise PolicyError(
                 "FEDBAYES_COHORT names a file, but there is no FEDBAYES_LEDGER folder; ask the node administrator"
@@ -131,7 +133,7 @@ class _Connection:
     def __init__(self, address: Any) -> None:
         self._address = address
 
-    def __enter__(self) -> tuple[Any, Any, Any]:
+    def __enter__(self) -> tuple[Any, Any]:
         import sqlalchemy
 
         try:
@@ -140,13 +142,18 @@ class _Connection:
             self._connection = self._engine.connect().execution_options(**options)
         except Exception:
             raise DataProblem(_CLOSED) from None
-        return self._connection, self._engine.dialect.identifier_preparer.quote_identifier, _as_text(sqlalchemy)
+        return self._connection, _as_text(sqlalchemy)
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._connection.close()
         self._engine.dispose()
         if isinstance(error, Exception):
             raise DataProblem(_UNREADABLE) from None
+
+
+def _quoted(name: str) -> str:
+    """Return a name in quotation marks; SQLAlchemy's own way doubles a percent sign, which `text` doubles again for PostgreSQL's driver."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _order(dialect: str, quoted: Sequence[str]) -> str:
@@ -216,15 +223,13 @@ def _by_column(names: Sequence[str], columns: Sequence[Any]) -> Any:
 
 
 def _typed(cells: Any) -> Any:
-    """Return a column of objects with a type; whole numbers keep every digit, whatever is beside them."""
+    """Return a column of objects with a type; whole numbers keep every digit, whatever is beside them, and stay whole beside gaps."""
     present = cells.dropna()
     kinds = set(map(type, present))
-    if int not in kinds or max(abs(cell) for cell in present if isinstance(cell, int)) < EXACT:
-        return cells.infer_objects()
-    nullable = kinds == {int} and len(present) < len(cells) and all(-(2**63) <= cell < 2**63 for cell in present)
-    if nullable:
+    if kinds == {int} and len(present) < len(cells) and all(-(2**63) <= cell < 2**63 for cell in present):
         return cells.astype("Int64")
-    return cells.infer_objects() if kinds == {int} and len(present) == len(cells) else cells
+    large = int in kinds and max(abs(cell) for cell in present if isinstance(cell, int)) >= EXACT
+    return cells if large and (kinds != {int} or len(present) < len(cells)) else cells.infer_objects()
 
 
 def _column_joined(columns: list[Any]) -> Any:
@@ -234,7 +239,9 @@ def _column_joined(columns: list[Any]) -> Any:
     if any(inexact(column.dropna()) for column in whole) and any(column.dtype.kind == "f" for column in columns):
         columns = [column.astype(object) for column in columns]
     joined = pandas.concat(columns, ignore_index=True)
-    return _typed(joined) if joined.dtype == object else joined
+    joined = _typed(joined) if joined.dtype == object else joined
+    nullable = not isinstance(joined.dtype, np.dtype) and (joined.dtype.kind == "f" or not inexact(joined.dropna()))
+    return pandas.Series(joined.to_numpy(dtype=np.float64, na_value=np.nan)) if nullable else joined
 
 
 def _unreadable() -> PolicyError:

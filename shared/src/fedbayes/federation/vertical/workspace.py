@@ -26,8 +26,7 @@ from .messages import Delivery, Opened, Parcel, Setup
 
 PURPOSE = "shared products"
 OPENED = "columns of this job have been opened in another round before; start the job again"
-"""Masks follow from what they hide and its stage: who got two openings under one mask, of other bins or of a file that changed in between, could
-subtract them."""
+"""Masks follow from what they hide and its stage: two openings under one mask, of other bins or of a file that has changed, could be subtracted."""
 DTYPES: dict[int, npt.DTypeLike] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 
@@ -193,12 +192,14 @@ class Workspace:
         return rows, digested
 
     def note_linked(self) -> None:
-        """Note which own rows are common, for whatever leaves as an exact answer; bind masks to whom they are of. Of a union all are."""
-        if not self.is_helper and not self.setup.union:
+        """Note which own rows count, for whatever leaves as an exact answer, of a union all; bind masks to whom common ones are of."""
+        if not self.is_helper:
             digests = self.station.kept("submitted")["digests"]
-            linked = hashlib.sha256(digests[self.order_of(self.own)].tobytes()).hexdigest()
-            self.station.link(self.setup.stations, linked)
-            self.station.history.note_linked(self.common_order(len(digests)), len(digests))
+            if not self.setup.union:
+                whose = hashlib.sha256(digests[self.order_of(self.own)].tobytes()).hexdigest()
+                self.station.link(self.setup.stations, whose)
+            rows = np.arange(len(digests)) if self.setup.union else self.common_order(len(digests))
+            self.station.history.note_linked(rows, len(digests))
 
     def common_order(self, total: int) -> Array:
         """Return, of `total` own rows, that of each common record, int64 (records,); of a union, the place of each own row in it, (total,)."""
