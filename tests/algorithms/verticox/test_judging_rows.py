@@ -59,6 +59,7 @@ def clinic(seed: int = 1, rows: int = 2000) -> pd.DataFrame:
     return frame.assign(months=np.minimum(died, left).round(2), died=(died <= left).astype(int))
 
 
+@pytest.mark.usefixtures("fine_scores")
 def test_measures_are_those_of_the_pooled_records() -> None:
     """Weeks are the grid: Brier scores are exact; of concordance 1 pair in 12 is estimated from pairs at one station."""
     frame, model = load_rossi(), fitted()["model"]
@@ -128,6 +129,7 @@ def test_the_split_over_stations_changes_little(stations: int) -> None:
     assert judge(frame, model, stations)["concordance"] == pytest.approx(wanted, abs=6e-3)
 
 
+@pytest.mark.usefixtures("fine_scores")
 def test_strata_are_compared_within_and_have_their_own_baselines() -> None:
     frame = clinic(2)
     domain = {**CLINIC["domain"], "site": {"categories": ["n", "s"]}}
