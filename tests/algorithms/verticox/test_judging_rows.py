@@ -24,6 +24,7 @@ from fedbayes.federation.errors import (
     ThresholdError,
 )
 from v6_verticox.cox import agreement, survival
+from v6_verticox.cox.scores import coarse_score
 from v6_verticox.horizontal.judging import layout, scores
 from v6_verticox.horizontal.judging.messages import PLACES
 
@@ -78,6 +79,17 @@ def test_measures_are_those_of_the_pooled_records() -> None:
     assert result["federation"]["bytes"] < 310_000
     assert result["concordance"] == found["concordance"]
     assert result["privacy"]["differentially_private"] is False
+
+
+def test_exact_scores_are_told_in_steps_of_a_record_and_noisy_ones_as_they_are() -> None:
+    frame, model = clinic(), ask(clinic(), CLINIC)["model"]
+    found = judge(frame, model, times=[6, 12, 24])["metrics"]
+    told = [found["concordance"], *found["concordance_by_time"], *found["auc_by_time"], *found["brier_scores"]]
+    assert found["step"] == 0.0005
+    assert told == [coarse_score(score, found["records"]) for score in told]
+    noisy = judge(frame, model, times=[6, 12, 24], epsilon=1.0)["metrics"]
+    assert "step" not in noisy
+    assert noisy["brier_scores"] != [coarse_score(score, 2_000) for score in noisy["brier_scores"]]
 
 
 def test_calibration_is_that_of_the_groups_it_tells() -> None:
