@@ -64,6 +64,13 @@ def paper_folder() -> Path:
 
 
 @pytest.fixture
+def fine_scores() -> Iterator[None]:
+    """Tell scores of Cox models to all their digits, for tests of what is computed; how coarsely, `tests/privacy/test_outcomes_decoded.py` shows."""
+    with mock.patch("v6_verticox.cox.scores.RECORDS", 1e-12):
+        yield
+
+
+@pytest.fixture
 def fine_hazards() -> Iterator[None]:
     """Tell hazards to all their digits, for tests of what is computed; how coarsely they are told is `tests/privacy/test_hazards_decoded.py`'s to show."""
     with mock.patch("v6_verticox.cox.coarse.RECORDS", 1e-12):

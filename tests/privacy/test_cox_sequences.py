@@ -126,6 +126,7 @@ def test_default_times_do_not_hang_on_gaps_of_features(federation):
             assert scores(running, model, None)
 
 
+@pytest.mark.usefixtures("fine_scores")
 def test_control_two_scores_tell_the_prediction_of_the_one_between(federation):
     frame = table()
     with federation(differ=True) as running:

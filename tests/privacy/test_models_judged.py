@@ -88,6 +88,7 @@ def test_a_model_is_judged_once_in_a_job() -> None:
         assert not any("error" in answer for answer in answers), "control"
 
 
+@pytest.mark.usefixtures("fine_scores")
 def test_control_unclaimed_a_crafted_baseline_tells_the_least_predictor() -> None:
     """Of all records: beside it the others' predicted survival vanishes, and Brier scores have all their digits."""
     with linked() as running:

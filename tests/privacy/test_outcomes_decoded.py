@@ -1,48 +1,32 @@
-"""What the digits of an exact Brier score tell whoever has the predictions of the same records: each one's outcome (a gap, see docs/attacks.md)."""
+"""What the digits of scores tell whoever has the predictions of the same records: each one's outcome, unless scores are in steps."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
 from party_kit import by_columns
+from scipy.stats import rankdata
+from subset_kit import subset
 
 from fedbayes.federation.errors import PolicyError
+from v6_verticox.cox import survival
+from v6_verticox.cox.scores import coarse_score, step_of
 
 ROWS = 32
 ASKED = {"id_column": "id"}
 
 
-def sums(numbers):
-    """Return the sums of all subsets; the bits of a place say of which."""
-    found = np.zeros(1)
-    for number in numbers:
-        found = np.concatenate([found, found + number])
-    return found
-
-
-def subset(numbers, total):
-    """Return which of these numbers add up to a total: sums of half of them are looked for among those of the others."""
-    half = len(numbers) // 2
-    first, second = sums(numbers[:half]), sums(numbers[half:])
-    order = np.argsort(second)
-    place = np.clip(np.searchsorted(second[order], total - first), 1, len(second) - 1)
-    near = np.where(
-        np.abs(second[order][place] - total + first) < np.abs(second[order][place - 1] - total + first),
-        place,
-        place - 1,
-    )
-    best = int(np.argmin(np.abs(second[order][near] - total + first)))
-    bits = (best, int(order[near[best]]))
-    return [bool(bits[at >= half] >> (at - half * (at >= half)) & 1) for at in range(len(numbers))]
+def records(rows, effects):
+    draw = np.random.default_rng(1)
+    features = draw.normal(size=(rows, 2)).round(2)
+    days = draw.exponential(10 / np.exp(features @ effects)).round(3)
+    ids = [f"p{row}" for row in range(rows)]
+    return pd.DataFrame({"id": ids, "u": features[:, 0], "v": features[:, 1], "days": days, "died": 1})
 
 
 @pytest.fixture(scope="module")
 def table():
-    draw = np.random.default_rng(1)
-    features = draw.normal(size=(ROWS, 2)).round(2)
-    days = draw.exponential(10 / np.exp(features @ [0.5, -0.4])).round(3)
-    ids = [f"p{row}" for row in range(ROWS)]
-    return pd.DataFrame({"id": ids, "u": features[:, 0], "v": features[:, 1], "days": days, "died": 1})
+    return records(ROWS, [0.5, -0.4])
 
 
 def running(table, allowing):
@@ -61,7 +45,8 @@ def model(table):
         return fitted(federation)
 
 
-def test_predictions_and_one_score_tell_who_lived(table, model):
+def who_lived(table, model):
+    """Return who lives at a time as the predictions and the Brier score of it say, and who does."""
     with running(table, "abc") as federation:
         metrics = federation.run("verticox", "evaluate", model)["metrics"]
         moment, score = metrics["times"][1], metrics["brier_scores"][1]
@@ -69,7 +54,103 @@ def test_predictions_and_one_score_tell_who_lived(table, model):
         told = federation.run("verticox", "predict", asked)["predictions"]
     survival = np.array(told["survival"])[:, 0]
     alive = subset(1.0 - 2.0 * survival, ROWS * score - (survival**2).sum())
-    assert alive == (table.set_index("id").loc[told["identifiers"], "days"] > moment).tolist()
+    return alive, (table.set_index("id").loc[told["identifiers"], "days"] > moment).tolist()
+
+
+def test_predictions_and_one_score_tell_nobody_who_lived(table, model):
+    guessed, alive = who_lived(table, model)
+    assert np.sum(np.equal(guessed, alive)) < 0.8 * ROWS
+
+
+@pytest.mark.usefixtures("fine_scores")
+def test_control_the_digits_of_one_score_tell_who_lived(table, model):
+    guessed, alive = who_lived(table, model)
+    assert guessed == alive
+
+
+FEW = 20
+EVERYBODY = (np.arange(2**FEW)[:, None] >> np.arange(FEW) & 1).astype(np.float64)
+"""Who may be dead, (assignments, records): all that can be."""
+
+
+def sure(models, seed, told):
+    """Return how many of twenty records are told with 99 % certainty by the Brier scores and areas under curves of some models at one time.
+
+    The one who tries knows all predictions, how many died, and how probable each death is. `told` rounds a score.
+    """
+    draw = np.random.default_rng(seed)
+    columns = draw.normal(size=(FEW, 8))
+    risk = np.exp(0.8 * columns[:, 0])
+    dead = np.zeros(FEW)
+    while not 6 <= dead.sum() <= 14:  # as far from nobody and everybody as nodes demand
+        dead = (draw.random(FEW) > np.exp(-0.7 * risk)).astype(np.float64)
+    left = EVERYBODY[EVERYBODY.sum(axis=1) == dead.sum()]
+    for _ in range(models):
+        predictor = columns @ (draw.normal(size=8) * 0.35 + np.eye(8)[0] / 2.0)
+        lives, ranks = np.exp(-0.7 * np.exp(predictor)), rankdata(predictor)
+        pairs = dead.sum() * (FEW - dead.sum())
+        for plain, died, over in (
+            ((1.0 - lives) ** 2, lives**2, FEW),
+            (0.0 * ranks, ranks - (dead.sum() + 1.0) / 2.0, pairs),
+        ):
+            scores = (plain.sum() + left @ (died - plain)) / over
+            left = left[told(scores) == told((plain.sum() + dead @ (died - plain)) / over)]
+    chance = np.exp(left @ np.log(np.expm1(0.7 * risk)))
+    return int(np.sum(np.abs(chance @ left / chance.sum() - 0.5) > 0.49))
+
+
+def in_steps(scores):
+    return np.round(scores / step_of(FEW))
+
+
+def digits(scores):
+    return np.round(scores, 12)
+
+
+def test_two_models_together_tell_few_records():
+    assert np.mean([sure(2, seed, in_steps) for seed in range(8)]) < 0.1 * FEW
+
+
+def test_a_model_for_every_third_record_still_tells():
+    """What still succeeds, as with very many exact answers of any kind: six models of twenty records."""
+    assert np.mean([sure(6, seed, in_steps) for seed in range(3)]) > 0.9 * FEW
+
+
+def test_control_the_digits_of_one_model_tell_all():
+    assert all(sure(1, seed, digits) == FEW for seed in range(6))
+
+
+def test_steps_are_what_one_record_changes_and_well_within_the_standard_error():
+    draw = np.random.default_rng(0)
+    for records in (50, 100, 200, 432, 1_000, 10_000):
+        lives = draw.beta(2.0, 2.0, records)
+        squares = np.where(draw.random(records) < lives, (1.0 - lives) ** 2, lives**2)
+        error = squares.std() / np.sqrt(records)
+        assert 1.0 <= step_of(records) * records <= 2.5
+        assert step_of(records) < 0.8 * error
+        off = coarse_score(squares.mean(), records) - squares.mean()
+        assert abs(off) <= step_of(records) / 2.0 + 1e-12
+
+
+def test_what_is_told_is_in_the_step_that_it_names():
+    """The integrated score is that of the Brier scores that are told; folds and groups have the steps of their own records."""
+    with running(records(160, [0.3, -0.2]), "abc") as federation:
+        model = fitted(federation)
+        whole = federation.run("verticox", "evaluate", model)["metrics"]
+        parts = federation.run("verticox", "evaluate", {**model, "folds": 2})["metrics"]
+    assert whole["step"] == parts["step"] == 0.01
+    told = [whole["concordance"], *whole["concordance_by_time"], *whole["auc_by_time"], *whole["brier_scores"]]
+    told += parts["pooled"]["brier_scores"] + [parts["pooled"]["calibration_slope"]]
+    assert told == [round(round(score / 0.01) * 0.01, 15) for score in told]
+    integrated = survival.integrated(np.array(whole["brier_scores"]), np.array(whole["times"]))
+    assert whole["integrated_brier_score"] == integrated
+    for part in (whole["calibration"], *whole["calibration_by_time"], parts["calibration"]):
+        for group in part["groups"]:
+            assert group["observed"] == coarse_score(group["observed"], group["records"])
+    for fold in parts["folds"]:
+        assert fold["calibration_slope"] is not None
+        for name in ("concordance", "integrated_brier_score", "calibration_slope", "calibration_difference"):
+            assert fold[name] == coarse_score(fold[name], 80)
 
 
 @pytest.mark.parametrize("refusing", "abc")

@@ -15,10 +15,9 @@ from v6_verticox.messages.private import MOST_BESIDE, MOST_POINTS, EnterRequest,
 from v6_verticox.messages.seen import MOST_SEEN, PredictRequest, ResidualRequest
 from v6_verticox.messages.setup import Plan
 from v6_verticox.rounds.points import Beside
-from v6_verticox.shares.agreed import most_points
+from v6_verticox.shares.agreed import FEW_POINTS, FEW_SLOPES, MOST_AGAIN, MOST_SLOPES, most_points, most_slopes
 from v6_verticox.shares.layout import beside
 from v6_verticox.shares.reciprocals import reciprocal_plan
-from v6_verticox.stations.path import MOST_AGAIN, MOST_SLOPES
 
 WHOLE = (
     "gather",
@@ -88,11 +87,25 @@ def test_honest_fits_take_few(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 1 <= max(steps) <= MOST_POINTS / 3
 
 
-@pytest.mark.parametrize(("records", "columns", "most"), [(60, 3, 14), (10_000, 6, 40), (60, 20, 10), (432, 7, 40)])
+@pytest.mark.parametrize(
+    ("records", "columns", "most"), [(60, 3, 10), (90, 3, 14), (10_000, 6, 40), (60, 20, 10), (432, 7, 40)]
+)
 def test_points_are_fewer_than_determine_a_column(records: int, columns: int, most: int) -> None:
     """But for tables of fewer than ten records a column, which have ten."""
     plan = Plan([1, 2], [columns - 1, 1], 4, records, [records], records, [], 0, True)
     assert most_points(plan) == most
+
+
+def test_all_that_is_told_of_a_column_is_fewer_than_its_values() -> None:
+    """Gradients and matrices at points, gradients of refinements, and slopes; but for tables so small that the least a fit takes is more."""
+    for records in range(20, 2_000, 20):
+        for columns in (2, 3, 6, 20):
+            plan = Plan([1, 2], [columns - 1, 1], 4, records, [records], records, [], 0, True)
+            points, slopes = most_points(plan), most_slopes(plan)
+            assert points >= FEW_POINTS
+            assert FEW_SLOPES <= slopes <= MOST_SLOPES
+            told = points * (columns + 1) + MOST_AGAIN + slopes
+            assert told < records or (points, slopes) == (FEW_POINTS, max(FEW_SLOPES, min(records // 10, MOST_SLOPES)))
 
 
 def many_points(monkeypatch: pytest.MonkeyPatch, most: int) -> list[np.ndarray]:
@@ -115,7 +128,7 @@ def many_points(monkeypatch: pytest.MonkeyPatch, most: int) -> list[np.ndarray]:
 
 
 def test_a_central_that_asks_for_more_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(many_points(monkeypatch, 18)) == 14
+    assert len(many_points(monkeypatch, 18)) == FEW_POINTS
 
 
 @pytest.mark.audit
@@ -144,7 +157,7 @@ def refined(monkeypatch: pytest.MonkeyPatch, most: int) -> int:
 
 def test_one_point_is_not_told_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Central chooses the coefficients of a refinement, so that each is a point of its own: gradients stay fewer than records."""
-    assert refined(monkeypatch, 28) == 14 + MOST_AGAIN - 1 < 60
+    assert refined(monkeypatch, 28) == FEW_POINTS + MOST_AGAIN - 1 < 60
 
 
 @pytest.mark.audit
@@ -166,9 +179,20 @@ def test_slopes_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ConvergenceError("enough")
 
     monkeypatch.setattr("v6_verticox.central.solve", asked)
+    monkeypatch.setattr("v6_verticox.rounds.stages.most_slopes", lambda _: 1_000)
     with pytest.raises(MessageError, match="more points"):
         fit_three_stations()
-    assert len(told) == MOST_SLOPES
+    assert len(told) == FEW_SLOPES // MOST_BESIDE * MOST_BESIDE
+
+
+def test_a_fit_that_may_ask_for_no_more_slopes_goes_on_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = fit_three_stations()["model"]
+    monkeypatch.setattr("v6_verticox.shares.agreed.FEW_SLOPES", 0)
+    monkeypatch.setattr("v6_verticox.shares.agreed.MOST_SLOPES", 0)
+    without = fit_three_stations()["model"]
+    for one, other in zip(exact["coefficients"], without["coefficients"], strict=True):
+        assert one["coefficient"] == pytest.approx(other["coefficient"], abs=1e-6)
+    assert without["log_likelihood"] == pytest.approx(exact["log_likelihood"], abs=0.1)
 
 
 def test_a_refinement_starts_from_reciprocals() -> None:

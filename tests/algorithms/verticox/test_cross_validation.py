@@ -70,6 +70,7 @@ def by_hand(records, fold, count):
     }
 
 
+@pytest.mark.usefixtures("fine_scores")
 def test_parity_with_pooled_fits_on_the_same_folds(records, monkeypatch):
     """In one process, so that the outcome holder's secret can be known."""
     monkeypatch.setattr(drawn, "secret_bytes", lambda size: SECRET[:size])
@@ -103,6 +104,7 @@ def by_lifelines(records, fold, count, cases):
     return found
 
 
+@pytest.mark.usefixtures("fine_scores")
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
     "cases",

@@ -24,6 +24,7 @@ from fedbayes.federation.errors import (
     ThresholdError,
 )
 from v6_verticox.cox import agreement, survival
+from v6_verticox.cox.scores import coarse_score
 from v6_verticox.horizontal.judging import layout, scores
 from v6_verticox.horizontal.judging.messages import PLACES
 
@@ -59,6 +60,7 @@ def clinic(seed: int = 1, rows: int = 2000) -> pd.DataFrame:
     return frame.assign(months=np.minimum(died, left).round(2), died=(died <= left).astype(int))
 
 
+@pytest.mark.usefixtures("fine_scores")
 def test_measures_are_those_of_the_pooled_records() -> None:
     """Weeks are the grid: Brier scores are exact; of concordance 1 pair in 12 is estimated from pairs at one station."""
     frame, model = load_rossi(), fitted()["model"]
@@ -77,6 +79,17 @@ def test_measures_are_those_of_the_pooled_records() -> None:
     assert result["federation"]["bytes"] < 310_000
     assert result["concordance"] == found["concordance"]
     assert result["privacy"]["differentially_private"] is False
+
+
+def test_exact_scores_are_told_in_steps_of_a_record_and_noisy_ones_as_they_are() -> None:
+    frame, model = clinic(), ask(clinic(), CLINIC)["model"]
+    found = judge(frame, model, times=[6, 12, 24])["metrics"]
+    told = [found["concordance"], *found["concordance_by_time"], *found["auc_by_time"], *found["brier_scores"]]
+    assert found["step"] == 0.0005
+    assert told == [coarse_score(score, found["records"]) for score in told]
+    noisy = judge(frame, model, times=[6, 12, 24], epsilon=1.0)["metrics"]
+    assert "step" not in noisy
+    assert noisy["brier_scores"] != [coarse_score(score, 2_000) for score in noisy["brier_scores"]]
 
 
 def test_calibration_is_that_of_the_groups_it_tells() -> None:
@@ -128,6 +141,7 @@ def test_the_split_over_stations_changes_little(stations: int) -> None:
     assert judge(frame, model, stations)["concordance"] == pytest.approx(wanted, abs=6e-3)
 
 
+@pytest.mark.usefixtures("fine_scores")
 def test_strata_are_compared_within_and_have_their_own_baselines() -> None:
     frame = clinic(2)
     domain = {**CLINIC["domain"], "site": {"categories": ["n", "s"]}}

@@ -158,6 +158,7 @@ def test_risks_within_the_resolution_are_ties(seed):
     assert survival.concordance(time, event, chain, resolution=1e-9) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.usefixtures("fine_scores")
 def test_equal_predictors_are_ties_in_an_assessment_however_the_parts_were_rounded():
     rng = np.random.default_rng(4)
     rows, first = 200, rng.integers(0, 4, 200)

@@ -127,6 +127,12 @@ def concordance(time: Any, event: Any, risk: Any, strata: Any) -> float | None:
     return agree / pairs if pairs else None
 
 
+def step_of(records: Any) -> float:
+    """Return the step in which scores over so many records are told: 1, 2 or 5 times a power of ten."""
+    steps = sorted(factor / 10.0**power for factor in (1, 2, 5) for power in range(9))
+    return next(step for step in steps if step * records >= 1.0 - 1e-9)
+
+
 def brier_score(time: Any, event: Any, risk: Any, curve: tuple[list[float], list[float]], moment: float) -> float:
     """Return the Brier score at a time with Kaplan-Meier weights of the censoring, after Graf et al. (1999); `curve`: baseline hazard."""
     hazard = max([h for t, h in zip(*curve, strict=True) if t <= moment], default=0.0)

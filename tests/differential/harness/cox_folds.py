@@ -35,7 +35,8 @@ def check_folds(case: Case, metrics: Any) -> None:
         predictor[out] = (x @ found.coefficients)[out]
         if part["concordance"] is not None:
             value = cox.concordance(time[out], event[out], predictor[out], strata[out])
-            close(f"concordance of fold {number + 1}", part["concordance"], value, 0.0, 1e-2)
+            step = cox.step_of(part["records"])
+            close(f"concordance of fold {number + 1}", part["concordance"], value, 0.0, 1e-2 + step / 2.0)
         _slope(f"slope of fold {number + 1}", part["calibration_slope"], time, event, strata, predictor, out)
     _slope("pooled slope", metrics["pooled"]["calibration_slope"], time, event, strata, predictor, fold >= 0)
 
@@ -44,4 +45,4 @@ def _slope(what: str, shown: Any, time: Any, event: Any, strata: Any, predictor:
     """Compare the coefficient of the linear predictor on held-out records, each once and from the start."""
     own = cox.fit(time[rows], event[rows], strata[rows], predictor[rows, None])
     if shown is not None and own.converged and abs(own.coefficients[0]) < 20:
-        close(what, shown, float(own.coefficients[0]), 1e-2, 1e-2)
+        close(what, shown, float(own.coefficients[0]), 1e-2, 1e-2 + cox.step_of(np.sum(rows)) / 2.0)

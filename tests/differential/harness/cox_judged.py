@@ -148,19 +148,19 @@ def _pooled(case: Case, model: Any, unused: Sequence[str] = UNUSED) -> tuple[Rec
 
 def _check_measures(found: Any, time: Any, seen: Records, risk: Any, hazard: Any) -> None:
     """Compare Brier scores as such, and concordance up to the pairs that no station can compare."""
-    event, strata = seen.event, seen.stratum
+    event, strata, step = seen.event, seen.stratum, found["step"] / 2.0
     wanted = cox.concordance(time, event, risk, strata)
     if wanted is not None and found["concordance"] is not None:
-        close("concordance", found["concordance"], wanted, 0.0, PLACED)
+        close("concordance", found["concordance"], wanted, 0.0, PLACED + step)
     for place, moment in enumerate(found["times"]):
         predicted = np.exp(-hazard(strata, moment) * np.exp(risk))
         died = (time <= moment) & (event == 1)
         wished = cox.weighted_squares(time, event, died, predicted, moment)
-        close(f"Brier score at {moment}", found["brier_scores"][place], wished, 1e-5, 1e-6)
+        close(f"Brier score at {moment}", found["brier_scores"][place], wished, 1e-5, 1e-6 + step)
         early = cox.concordance(time, event * (time <= moment), risk, strata)
         told = found["concordance_by_time"][place]
         if early is not None and told is not None:
-            close(f"concordance up to {moment}", told, early, 0.0, 2 * PLACED)
+            close(f"concordance up to {moment}", told, early, 0.0, 2 * PLACED + step)
         for group in found["calibration_by_time"][place]["groups"]:
             if not (0.0 <= group["predicted"] <= 1.0 and 0.0 <= group["observed"] <= 1.0):
                 raise Difference("a survival that is no probability")

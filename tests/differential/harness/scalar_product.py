@@ -381,7 +381,7 @@ def check_scalar_product(case: Case, outcome: Outcome) -> None:
             if sum(value != 0.0 for value in products) < minimum or _stands_out(products, minimum):
                 refuse.append(("ThresholdError", "the columns are zero nearly everywhere"))
     if not refuse:
-        may += _small_group(case, columns) + _weighed(case, columns)
+        may += _small_group(case, columns) + _weighed(case, columns) + _decoded(case, columns)
 
     def compare(result: Any) -> None:
         records = list(joined(case.stations(), case.id_column).values())
@@ -415,6 +415,21 @@ def _weighed(case: Case, columns: list[str]) -> Refusals:
         if not set(entries.get(column, {}).get("recode", {}).values()) <= {0.0, 1.0}
         and not allowed.get(owner_of(case, column) or "")
     ]
+
+
+def _decoded(case: Case, columns: list[str]) -> Refusals:
+    """Return a refusal where a station's numbers, multiplied by another's few values, would tell whose these are: they are mixed less than 60 bits."""
+    own: dict[str | None, list[str]] = {}
+    for column in columns:
+        own.setdefault(owner_of(case, column), []).append(column)
+    records = list(joined(case.stations(), case.id_column).values())
+    mixed = []
+    for names in own.values():
+        values = Counter(math.prod(number(record[name]) or 0.0 for name in names) for record in records)
+        bits = sum(count * math.log2(len(records) / count) for count in values.values())
+        mixed.append((len(values), bits))
+    told = len(mixed) < 2 or case.limit("minimum_count", 5) <= 1 or all(bits > 60.5 for _, bits in mixed)
+    return [] if told else [("ThresholdError", "the digits of the product tell a column of few values")]
 
 
 def _small_group(case: Case, columns: list[str]) -> Refusals:

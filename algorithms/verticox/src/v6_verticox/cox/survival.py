@@ -194,9 +194,13 @@ def integrated_brier(
     time: Floats, event: Array, survival: Floats, times: Floats, censoring: Steps | None = None
 ) -> float:
     """Return the Brier score averaged over the span of `times` (trapezoidal rule)."""
+    return integrated(brier_scores(time, event, survival, times, censoring), times)
+
+
+def integrated(scores: Floats, times: Floats) -> float:
+    """Return scores at some times, (times,) each, averaged over their span (trapezoidal rule)."""
     if len(times) < 2:
         raise ValueError("give two or more times")
-    scores = brier_scores(time, event, survival, times, censoring)
     return float(np.sum((scores[1:] + scores[:-1]) / 2.0 * np.diff(times)) / (times[-1] - times[0]))
 
 

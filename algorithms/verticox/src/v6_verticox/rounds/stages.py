@@ -22,10 +22,11 @@ from ..messages.private import (
     StageRequest,
 )
 from ..messages.setup import Plan
-from ..shares.agreed import CHECK, check_bound, grouper, places_of, taker, total_of, verifier
+from ..shares.agreed import CHECK, check_bound, grouper, most_slopes, places_of, taker, total_of, verifier
 from ..shares.layout import Layout
 from ..shares.travel import forms
 from .lockstep import Rounds
+from .points import Beside
 from .setup import Prepared
 
 
@@ -48,8 +49,14 @@ class Stages:
         self.federation, self.plan = federation, plan
         self.counts: list[int] | None = None
         self._layout = Layout(plan)
+        self._slopes = 0
         self._for_stations: dict[int, dict[int, Sealed]] = {}
         self.forget()
+
+    def allowed(self, beside: dict[int, Beside]) -> dict[int, Beside]:
+        """Return points of which slopes are asked for, none where stations would tell no more slopes: the likelihood is known less well then."""
+        self._slopes += len(beside)
+        return beside if self._slopes <= most_slopes(self.plan) else {}
 
     def forget(self) -> None:
         """Hand on nothing of what was opened before."""

@@ -148,12 +148,12 @@ class FederatedSurface:
         """Evaluate at `coefficients`: four rounds and one for each refinement of the reciprocals; slopes beside in the same rounds."""
         self._stages.forget()  # what a step that was given up left open is of no use
         self._coefficients, self._source, self._step = coefficients, self._accepted[max(self._accepted)], step
-        self._beside = {beside_step(step, place): point for place, point in enumerate(beside)}
-        self._version = max([len(plan), CORRECTING if self.plan.band else 1, *(len(point.plan) for point in beside)])
+        self._beside = self._stages.allowed({beside_step(step, place): point for place, point in enumerate(beside)})
         sources = {step: self._source, **{key: self._accepted[point.source] for key, point in self._beside.items()}}
         plans = {step: list(plan), **{key: point.plan for key, point in self._beside.items()}}
+        self._version = max([CORRECTING if self.plan.band else 1, *map(len, plans.values())])
         rounds = [self._all("relative_risk")]
-        if beside:
+        if self._beside:
             rounds[0].append(Stage("line", step))
         rounds += [self._all("combine", turn) for turn in range(len(self._layout.multiplications()))]
         for version in range(1, self._version + 1):
@@ -177,7 +177,7 @@ class FederatedSurface:
         """Refine the reciprocals once more: three rounds, one of the dealer alone."""
         self._check_rounds(4)
         self._version += 1
-        before = self._version - 1
+        before, self._beside = self._version - 1, self._stages.allowed(self._beside)
         refined = [
             Stage("refine", key, self._version, Name("reciprocal", key, before), NEWTON)
             for key in (step, *self._beside)

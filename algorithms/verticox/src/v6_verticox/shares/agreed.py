@@ -22,15 +22,26 @@ CHECK = "check"
 """The name of the sum of zeros that is revealed beside the others."""
 FEW_POINTS = 10
 """As many a fit may always take, also where records are few for its columns."""
+MOST_AGAIN = 12
+"""Gradients of a job beside one a point, where reciprocals are refined further."""
+FEW_SLOPES, MOST_SLOPES = 18, 60
+"""Slopes of a job beside points: six refined twice may always be, and six asked twice and refined four times each where there are so many records."""
 
 
 def most_points(plan: Plan) -> int:
     """Return at how many points after zero a job may evaluate the likelihood: few enough that what is told of a column does not determine it, but ten always.
 
     At each point central learns of every column one number of the gradient and as many of the information matrix as there are columns. Who knows the
-    risks there (a central at the outcome holder that leaves the others' coefficients zero) has so many equations for the column's values.
+    risks there (a central at the outcome holder that leaves the others' coefficients zero) has so many equations for the column's values, and one more
+    by each gradient of a refinement and each slope. Together they are fewer than records.
     """
-    return min(MOST_POINTS, max(FEW_POINTS, plan.records // (Layout(plan).features + 1) - 1))
+    left = plan.records - MOST_AGAIN - most_slopes(plan)
+    return min(MOST_POINTS, max(FEW_POINTS, left // (Layout(plan).features + 1) - 1))
+
+
+def most_slopes(plan: Plan) -> int:
+    """Return how many slopes beside points a job may be told: one for ten records, but eighteen always. Each is an equation for a column, too."""
+    return min(MOST_SLOPES, max(FEW_SLOPES, plan.records // 10))
 
 
 def taker(plan: Plan, aggregator: int) -> int:

@@ -22,6 +22,7 @@ from ..cox.coarse import coarse
 from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..cox.narrow import vanishes
 from ..cox.outcome import checked, weights
+from ..cox.scores import coarse_measures
 from ..messages.scoring import AssessReply, AssessRequest, Curve
 from ..shares.complete import without_gaps
 from ..shares.sorting import OutcomeHolder
@@ -38,8 +39,8 @@ from .truncation import checked_entries, doubled, truncated
 def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     """Compare predictions with outcomes, or read the baseline hazard. The outcome holder only.
 
-    **Reveals** to central: aggregates over all records, or all complete ones, groups of at least `minimum_count` of them; or the baseline hazard at a few
-    times, in steps (`cox.coarse`).
+    **Reveals** to central: aggregates over all records, or all complete ones, groups of at least `minimum_count` of them, in steps of about one record
+    (`cox.scores`); or the baseline hazard at a few times, in steps (`cox.coarse`).
     **Assumes** what `partial_score` does.
     """
     station.require_private(False)
@@ -67,7 +68,7 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     if request.task == "baseline":
         outcome = _counted(frame[present], outcome, predictor, request, limit)
         return AssessReply(station.exact(_baseline(outcome, predictor, limit), ANSWER, queries=0, summed=False))
-    measured = _measures(outcome, predictor, request, limit, _events(frame, time, event))
+    measured = coarse_measures(_measures(outcome, predictor, request, limit, _events(frame, time, event)))
     note_times(station, time, measured["times"], request.times is not None)
     if 0 < np.sum(~present) < limit:
         measured |= {"records": None, "events": None}

@@ -18,6 +18,7 @@ from fedbayes.typing import Array, Floats, Indices
 
 from ..cox import survival as measures
 from ..cox.likelihood import RiskSets, fit
+from ..cox.scores import coarse_groups, coarse_score, step_of
 from ..messages.folds import JudgeRequest
 from .assessing import predicted_survival, times_of
 from .columns import Survival
@@ -58,21 +59,23 @@ def judged(outcome: Survival, predictor: Floats, fold: Array, request: JudgeRequ
         _one_fold(outcome, predictor, predicted, times, np.flatnonzero(fold == number), limit)
         for number in range(len(request.baselines))
     ]
+    exact = measures.brier_scores(outcome.time, outcome.event, predicted, times)
+    scores = [coarse_score(float(one), len(predictor)) for one in exact]
+    by_group = measures.calibration(
+        outcome.time, outcome.event, predicted[:, middle], float(times[middle]), groups, RESOLUTION
+    )
+    pooled_slope = slope(outcome.time, outcome.event, outcome.stratum, predictor)
     return {
         "times": times.tolist(),
         "folds": folds,
         **_spread(folds),
         "pooled": {
-            "integrated_brier_score": measures.integrated_brier(outcome.time, outcome.event, predicted, times),
-            "brier_scores": measures.brier_scores(outcome.time, outcome.event, predicted, times).tolist(),
-            "calibration_slope": slope(outcome.time, outcome.event, outcome.stratum, predictor),
+            "integrated_brier_score": measures.integrated(np.array(scores), times),
+            "brier_scores": scores,
+            "calibration_slope": coarse_score(pooled_slope, len(predictor)),
         },
-        "calibration": {
-            "time": float(times[middle]),
-            "groups": measures.calibration(
-                outcome.time, outcome.event, predicted[:, middle], float(times[middle]), groups, RESOLUTION
-            ),
-        },
+        "calibration": {"time": float(times[middle]), "groups": coarse_groups(by_group)},
+        "step": step_of(len(predictor)),
         "records": len(predictor),
         "events": int(outcome.event.sum()),
     }
@@ -81,7 +84,7 @@ def judged(outcome: Survival, predictor: Floats, fold: Array, request: JudgeRequ
 def _one_fold(
     outcome: Survival, predictor: Floats, predicted: Floats, times: Floats, rows: Indices, limit: int
 ) -> dict[str, Any]:
-    """Return the measures of one fold's held-out records; None where they would tell of too few events."""
+    """Return the measures of one fold's held-out records, in their steps; None where they would tell of too few events."""
     time, event = outcome.time[rows], outcome.event[rows]
     sizes: dict[str, Any] = {"records": len(rows), **dict.fromkeys(MEASURES)}
     if event.sum() < limit:
@@ -89,8 +92,7 @@ def _one_fold(
     censoring = measures.censoring_curve(outcome.time, outcome.event)
     middle = len(times) // 2
     observed = float(measures.kaplan_meier(time, event).at(times[middle : middle + 1])[0])
-    return {
-        **sizes,
+    exact = {
         "concordance": _or_none(
             lambda: measures.concordance(time, event, predictor[rows], outcome.stratum[rows], RESOLUTION)
         ),
@@ -98,6 +100,7 @@ def _one_fold(
         "calibration_slope": slope(time, event, outcome.stratum[rows], predictor[rows]),
         "calibration_difference": observed - float(np.mean(predicted[rows, middle])),
     }
+    return sizes | {name: coarse_score(value, len(rows)) for name, value in exact.items()}
 
 
 def slope(time: Floats, event: Array, stratum: Array, predictor: Floats) -> float | None:

@@ -8,11 +8,9 @@ from fedbayes.federation.errors import MessageError
 from fedbayes.federation.guards.once import is_first
 
 from ..messages.private import Stage
-from ..shares.agreed import most_points
+from ..shares.agreed import MOST_AGAIN, most_points, most_slopes
 from .holder import ShareHolder
 
-MOST_AGAIN, MOST_SLOPES = 12, 60
-"""Gradients of a job beside one a point, where reciprocals are refined further; slopes beside points: at most six, asked twice and refined four times each."""
 MOST_TOLD = 3
 """Points of a job at which the baseline hazard is told: the last, and where predictors are seen one or two that were taken for it."""
 
@@ -29,7 +27,7 @@ def check_hazards(holder: ShareHolder, stages: Sequence[Stage]) -> None:
 def check_told(holder: ShareHolder, stages: Sequence[Stage]) -> None:
     """Refuse more gradients, matrices and slopes than a fit of so many points takes: central chooses how reciprocals are refined, and each has its own."""
     points = most_points(holder.plan) + 1
-    most = {"last": points + MOST_AGAIN, "information": points, "slope": MOST_SLOPES}
+    most = {"last": points + MOST_AGAIN, "information": points, "slope": most_slopes(holder.plan)}
     for stage in stages:
         turns = range(most.get(stage.kind, 0))
         if turns and not any(is_first(holder.station, f"told|{stage.kind}|{turn}", stage.label) for turn in turns):

@@ -26,7 +26,7 @@ from .whole import baseline_by_rows, judge_by_rows
 
 REASON = "computed from the records without noise"
 SEES = "the total linear predictor of every record, under the model's coefficients; of a model fitted with missing='complete' which records have a gap"
-SCORES = "the metrics; with the predictions of the same records these tell each one's outcome"
+SCORES = "the metrics, in steps of about one record; with the predictions of the same records very many of these tell each one's outcome"
 JOINED = {
     "stations": "the coefficients of the model, which of their own records are common to all, and numbers of rows",
     "helper": "the coefficients of the model and numbers of rows; with an identifier column, sizes of the overlaps",

@@ -47,6 +47,8 @@ def score_lines(metrics: Any) -> list[tuple[str, str]]:
         if isinstance(spread, Mapping):
             text += f" (standard deviation over folds {number(spread.get(name), 2)})"
         lines.append((words, text))
+    if "step" in metrics:
+        lines.append(("Told in steps of", number(metrics["step"], 3)))
     return lines
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BudgetError
 from . import refusals
+from .products import Products
 
 if TYPE_CHECKING:
     from ..messages.codec import Message
@@ -95,6 +96,18 @@ class Questions:
         answered = self._memory.noted(ANSWERED)
         if answered:
             self._record.answer(self.columns(), answered)
+
+    def multiplies(self, columns: Collection[str], factors: str, most: int) -> bool:
+        """Return whether columns of few values may be multiplied by others, of a digest `factors`, as one of `most` products of each; then it is remembered.
+
+        Raises
+        ------
+        StationError
+            If the record cannot be read or written.
+        """
+        if self._opened_with is None or most < 1:
+            return most > 0
+        return Products(*self._opened_with()).admit(set(self._source.origins(list(columns))), factors, most)
 
     def _check(self) -> str | None:
         """Return the digest of what the job has asked exactly; None where it has asked nothing so, or read no column. Raises as `ask`."""

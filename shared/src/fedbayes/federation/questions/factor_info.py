@@ -102,6 +102,8 @@ class FactorInfo(Message):
             raise ValueError("a product is malformed")
 
 
+NUMBERS = '["values",'
+"""How the name begins of a factor of numbers of many values, and what is in the name of a product of one."""
 STATES = '["states",'
 """How the name begins of a factor that shows in which states columns are; see `factor_name`."""
 

@@ -20,6 +20,7 @@ from ..questions.factor_info import (
     MOST_CELLS,
     MOST_FACTOR_BYTES,
     MOST_PARTIES,
+    NUMBERS,
     RINGS,
     FactorInfo,
     Wanted,
@@ -222,6 +223,8 @@ class ExtendRequest(Message):
                 raise ValueError("a product does not have the states of its factors")
             if made.made_of and made.made_of != [product.left, product.right]:
                 raise ValueError("a product is malformed")
+            if NUMBERS in product.left + product.right and NUMBERS not in made.name:
+                raise ValueError("a product of numbers is not named so")
             if self.delivery.setup.private:
                 check_named(made, [info for info in pair if info is not None])
         check_sizes(self.delivery.rows, [product.factor for product in self.products])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ...bayes.values.frames import with_columns
 from ...mpc import alignment, factors
-from ...typing import Array, Integers
+from ...typing import Array, Floats, Integers
 from ..errors import ArgumentError, MessageError, PolicyError, ThresholdError
 from ..guards.choosing import check_weights
 from ..guards.once import asked_once
@@ -23,12 +23,14 @@ from .folds import MOST_FOLDS, drawn_secret, fold_of
 from .identifiers import matched_texts
 from .messages import Setup
 from .states import ColumnStates
-from .values import check_spread, counted, fixed_point, is_code, product_of
+from .values import check_spread, counted, fixed_point, is_code, is_few, product_of
 from .workspace import DTYPES, PURPOSE, Workspace, factor
 
 MOST_OPENING_BYTES = 1_000_000_000  # of one station in one round
 MOST_OPTIONAL_CELLS = 1_000_000
 """Joint states times rows of all that is optional at a station; beyond it is left out."""
+FEW = "codes"
+"""Kind of the factor of numbers, in the place of `values`, where these are few different ones."""
 COUNTED = "counted"
 """Kind of the factor that goes with `values`: 1 where a record counts in the product."""
 FOLDS = "~folds:"
@@ -55,12 +57,15 @@ class OwnPart:
     scales : dict of str to list of int
         For `values`: the power of two by which the column was divided, its fraction bits, and 1 if products of it are counts, 2 if
         moreover no value was rounded.
+    products : dict of str to ndarray (rows,)
+        The numbers of these factors, in the station's order.
     """
 
     infos: list[FactorInfo]
     values: list[Array]
     described: dict[str, ColumnStates]
     scales: dict[str, list[int]]
+    products: dict[str, Floats] = field(default_factory=dict)
 
 
 class Encoder:
@@ -163,7 +168,9 @@ class Encoder:
 
     def _add(self, part: OwnPart, want: Wanted, own: list[str], stage: int, bits: int) -> None:
         owner = None if want.kind == "states" else self.own
-        name = factor_name(want.kind, own, owner, want.conditions)
+        product = self._product(own) if want.kind == "values" else np.zeros(0)
+        few = want.kind == "values" and is_few(product)
+        name = factor_name(FEW if few else want.kind, own, owner, want.conditions)
         if any(info.name == name for info in part.infos):
             return
         complete = want.kind == "states"
@@ -172,7 +179,8 @@ class Encoder:
             values = self._indicators(own, cardinalities, bits)
             part.described.update({column: self._states[column][0] for column in own})
         elif want.kind == "values":
-            values = self._values(part, name, own, len(want.columns) - len(own) + 1)
+            values = self._values(part, name, own, product, len(want.columns) - len(own) + 1)
+            part.products[name] = product
         else:
             values = self._condition(want.conditions, own, bits)
         if want.kind == "states" and math.prod(cardinalities) == 1:
@@ -185,12 +193,16 @@ class Encoder:
         part.infos.append(FactorInfo(name, own, [self.own], values.shape[1], complete, bits, stage, [self.own]))
         part.values.append(values)
 
-    def _values(self, part: OwnPart, name: str, own: list[str], factors: int) -> Array:
-        """Return two columns: the product of own columns in fixed point, and where a record counts in it."""
+    def _product(self, own: list[str]) -> Floats:
+        """Return the product of own columns, (rows,), if it may be multiplied with others."""
         if not self.setup.covered:
             check_weights(self._station, own)
         product = product_of([self._frame[column] for column in own], own)
         check_spread(product, self._minimum)
+        return product
+
+    def _values(self, part: OwnPart, name: str, own: list[str], product: Floats, factors: int) -> Array:
+        """Return two columns: the product of own columns in fixed point, and where a record counts in it."""
         values, scale, fraction, whole = fixed_point(product, factors)
         part.scales[name] = [scale, fraction, int(is_code(product)) * (1 + int(whole))]
         if part.scales[name][-1] and not self.setup.covered:

@@ -17,6 +17,7 @@ from ..guards.installments import Installment, pay
 from ..guards.once import asked_once
 from ..messages.codec import encode
 from ..station import Station
+from . import multiplied
 from .accounting import REPLACE_ONE, change_of, noise_parties
 from .agreement import bound, with_check
 from .announced import announcement, check_announced
@@ -34,8 +35,8 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
 
     **Reveals** to the helper the number of rows, and of united records which of the columns asked for are here; to the other stations the
     number of rows and uniform openings; to central the number of rows, which of the columns asked for are here, their states where no domain was given,
-    of numbers that are to be multiplied the power of two above the largest, whether they are few different ones and whether such are exact, and this
-    node's limits.
+    of numbers that are to be multiplied the power of two above the largest and whether few are exact, and this node's limits; to all of these whether
+    such numbers are few different ones.
     **Assumes** that the helper colludes with no station; without one, that the second and the third station, which match, collude with none.
     """
     if request.wanted and not request.setup.covered and (request.setup.private or request.setup.guarded):
@@ -45,6 +46,9 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     encoder = Encoder(station, request.setup, request.wanted)
     rows, digested = workspace.submit_rows(encoder.identifiers())
     part = encoder.part([] if request.setup.union else request.wanted, 0, request.bits)
+    for info in part.infos:
+        if info.name in part.products:
+            multiplied.note(workspace, info.name, info.columns, part.products[info.name])
     if isinstance(workspace, Replica):
         hashes = workspace.submit(digested)
         parcel = workspace.pack_shares(0, part, rows, None, request.bits)
@@ -179,6 +183,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
         if request.noise is not None and _noise_parties(request) > len(setup.stations):
             shares = shares + _noise(shares, request, request.noise)
         return TablesReply(station.share(_bound(workspace, request, shares)))
+    multiplied.check(workspace, names)
     if isinstance(workspace, Replica):
         shares = workspace.answers(request.delivery, tables, request.bits)
     else:

@@ -81,9 +81,14 @@ def counted(product: Floats) -> Words:
     return np.asarray(product != 0.0, dtype=np.uint64)[:, None]
 
 
+def is_few(product: Floats) -> bool:
+    """Whether a product's values are few."""
+    return len(np.unique(product)) <= FEW_VALUES
+
+
 def is_code(product: Floats) -> bool:
     """Whether a product's values are few and some records do not count in it, so that sums of it are counts of the records that do."""
-    return len(np.unique(product)) <= FEW_VALUES and not bool(counted(product).all())
+    return is_few(product) and not bool(counted(product).all())
 
 
 def fixed_point(product: Floats, factors: int) -> tuple[Array, int, int, bool]:

@@ -14,6 +14,7 @@ from fedbayes.federation.horizontal import SumReply, signed
 from fedbayes.typing import Counts, Floats
 
 from ...cox.narrow import few
+from ...cox.scores import coarse_measures
 from .. import isolated
 from ..grid import Tally, fewest_between
 from ..messages import Question
@@ -26,7 +27,7 @@ from .scores import Table, agreement, measures, observed_until, pairs_together, 
 SUMMING = ("partial_predictors", "partial_measures")
 REASON = "computed from exact counts and sums over the stations, without noise"
 REVEALS = {
-    "researcher": "the metrics; the times at which records are compared",
+    "researcher": "the metrics, in steps of about one record; the times at which records are compared",
     "central": "over all stations: events and other records by time of the grid; records by place of the linear predictor (a 64th) and stratum, at the "
     "bounds of each feature and with each category, means and deviations; of groups of enough records with like predictors, how many had the event or were "
     "censored at each merged time (small counts too, which it does not publish), and sums of their predicted survival; sums of squared errors; shares of pairs "
@@ -86,7 +87,7 @@ def judge(
 
 
 def measured(request: MeasuresRequest, tally: Tally, values: Floats, groups: int, minimum_count: int) -> dict[str, Any]:
-    """Return the metrics of the sums over the stations, (sum of `request.sizes`,)."""
+    """Return the metrics of the sums over the stations, (sum of `request.sizes`,), in their steps."""
     judged, moments = request.judged, len(request.ends)
     counts, survival, squares, within, same = np.split(values, np.cumsum(request.sizes)[:-1])
     strata = np.repeat(np.arange(judged.strata), np.diff(np.append(request.bins[:, 0], request.table[0])))
@@ -96,7 +97,8 @@ def measured(request: MeasuresRequest, tally: Tally, values: Floats, groups: int
     known = [share_of(part.reshape(-1, 2)) for part in (within, same)]
     shares = agreement(table.pairs(request.spread, True), known[0], together, known[1])
     times = [judged.question.times[index] for index in request.ends]
-    return measures(table, times, shares, squares / tally.records, survival.reshape(-1, moments), groups, minimum_count)
+    sums = survival.reshape(-1, moments)
+    return coarse_measures(measures(table, times, shares, squares / tally.records, sums, groups, minimum_count))
 
 
 def asked_of(

@@ -17,7 +17,7 @@ import numpy as np
 from fedbayes.typing import Floats, Indices, Integers
 
 from ...cox.agreement import Counted
-from ...cox.survival import PREDICTED_DIGITS, revealable_moments
+from ...cox.survival import PREDICTED_DIGITS, integrated, revealable_moments
 
 SMALLEST = 1e-12  # of a probability that is divided by, as in `cox.survival`
 
@@ -204,12 +204,11 @@ def measures(
     by_time = [calibration(table, survival, parts if moment in shown else [], moment) for moment in range(moments)]
     middle = moments // 2
     agreeing = [None if np.isnan(one) else float(one) for one in shares]
-    steps = np.diff(times)
     return {
         "concordance": agreeing[0],
         "concordance_by_time": agreeing[1 : 1 + moments],
         "auc_by_time": agreeing[1 + moments :],
-        "integrated_brier_score": float(np.sum((brier[1:] + brier[:-1]) / 2.0 * steps) / (times[-1] - times[0])),
+        "integrated_brier_score": integrated(brier, np.array(times)),
         "times": [float(one) for one in times],
         "brier_scores": brier.tolist(),
         "calibration": {"time": float(times[middle]), "groups": by_time[middle]},

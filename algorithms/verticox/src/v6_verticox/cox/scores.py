@@ -1,0 +1,65 @@
+"""How coarsely it is told how well a model predicts: nobody's outcome must follow from the digits.
+
+Whoever has the predictions of the records knows what each adds to a score if it lives, and if it does not, so an exact score says over whom it is the sum.
+A score is told in steps of about one record, as an accuracy is: the least of 1, 2 and 5 times a power of ten that is 1 / records or more. All that compares
+predictions with outcomes is told so: areas under curves are sums of known ranks, and what a group's curve says is a count of who lives in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, overload
+
+import numpy as np
+
+from .survival import integrated
+
+RECORDS = 1.0
+"""Of a step: how many records are in one, at least."""
+BY_TIME = ("concordance_by_time", "auc_by_time", "brier_scores")
+
+
+def step_of(records: float) -> float:
+    """Return the step in which a score over so many records is told."""
+    least = RECORDS / records
+    power = math.floor(math.log10(least))
+    factor = next(one for one in (1, 2, 5, 10) if one >= least / 10.0**power * (1.0 - 1e-9))
+    return float(f"{factor}e{power}")
+
+
+@overload
+def coarse_score(score: float, records: float) -> float: ...
+@overload
+def coarse_score(score: None, records: float) -> None: ...
+@overload
+def coarse_score(score: float | None, records: float) -> float | None: ...
+
+
+def coarse_score(score: float | None, records: float) -> float | None:
+    """Return a score over so many records, rounded to its step; None as it is."""
+    if score is None:
+        return None
+    step = step_of(records)
+    return round(round(score / step) * step, 15)
+
+
+def coarse_groups(groups: list[dict[str, float]]) -> list[dict[str, float]]:
+    """Return groups of a calibration with observed survival in steps of one of a group's records."""
+    return [{**group, "observed": coarse_score(group["observed"], group["records"])} for group in groups]
+
+
+def coarse_measures(exact: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metrics of an evaluation as they are told, with their ``step``; the integrated score is that of the Brier scores that are told."""
+    records = exact["records"]
+    by_time = {name: [coarse_score(one, records) for one in exact[name]] for name in BY_TIME}
+    by_group = [{**one, "groups": coarse_groups(one["groups"])} for one in exact["calibration_by_time"]]
+    return {
+        **exact,
+        **by_time,
+        "step": step_of(records),
+        "concordance": coarse_score(exact["concordance"], records),
+        "integrated_brier_score": integrated(np.array(by_time["brier_scores"]), np.array(exact["times"])),
+        "calibration": {**exact["calibration"], "groups": coarse_groups(exact["calibration"]["groups"])},
+        "calibration_by_time": by_group,
+    }

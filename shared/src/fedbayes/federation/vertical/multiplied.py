@@ -1,0 +1,69 @@
+"""Exact products of a column of few values with other organizations' numbers, each of which tells many records' values by its digits.
+
+Whoever knows the numbers, and has the product, looks for the records whose numbers add up to it. A product has some `BITS`, a column of few values as many
+as its values are mixed: one a record of 0 and 1 that are equally frequent, half of it where one in nine has the 1. The owner of such a column answers no
+more of these products than tell half of that, about one for every 60 records: very many columns then fit what was told. Products of columns of few values
+alone are counts, which have few digits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...typing import Floats
+from ..errors import MessageError, ThresholdError
+from ..questions.factor_info import NUMBERS
+from .values import is_few
+from .workspace import Workspace
+
+BITS = 30.0
+"""Of one product: a factor has some 28, and the sum over the records a few more."""
+TOLD = 0.5
+"""Which part of a column's values products may tell."""
+KEPT = "multiplied"
+TOO_MANY = (
+    "columns: a column of few values multiplied by another organization's numbers: with the products that were told before, this one would show whose numbers "
+    "add up to it; one is told for every 60 records, or more where most have the same value; ask for one that was told, for fewer of them, or use more "
+    "records"
+)
+
+
+def note(workspace: Workspace, name: str, columns: Sequence[str], product: Floats) -> None:
+    """Note for the answer how this station named the product of its columns, and keep it where it has few values."""
+    few = is_few(product)
+    workspace.station.note(KEPT, [name, list(columns), few])
+    if few:
+        workspace.station.keep(KEPT, values=product)
+
+
+def check(workspace: Workspace, names: Sequence[str]) -> None:
+    """Refuse an exact answer about some factors where it is one of too many products of a column of few values that is here.
+
+    Which factors are numbers is in their names, and in those of products of them: masks hang on them, and every owner looks for its own.
+
+    Raises
+    ------
+    MessageError
+        If the request names this station's product otherwise than it was opened.
+    ThresholdError
+        If it is one of too many; nodes that let single records be told refuse none.
+    StationError
+        If the record of products cannot be read or written.
+    """
+    station, asked = workspace.station, " ".join(sorted(names))
+    for name, columns, few in station.noted(KEPT):
+        if name not in asked:
+            raise MessageError("a request names a product otherwise than its station; the job stops")
+        if not few or NUMBERS not in asked or station.policy.minimum_count <= 1:
+            continue
+        values = station.kept(KEPT)["values"]
+        _, counts = np.unique(values[workspace.common_order(len(values))], return_counts=True)
+        mixed = float(counts @ np.log2(counts.sum() / counts))
+        read = "" if station.manifest is None else station.manifest.dictionary
+        digest = hashlib.sha256(json.dumps([asked, read]).encode()).hexdigest()
+        if not station.history.questions.multiplies(columns, digest, int(TOLD * mixed / BITS)):
+            raise ThresholdError(TOO_MANY)

@@ -1,0 +1,126 @@
+"""What the digits of a scalar product tell a station that knows its own numbers: another station's column of few values, record by record."""
+
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from one_process import OneProcess
+from party_kit import by_columns, remembering
+from subset_kit import subset
+
+from fedbayes.federation import errors
+from fedbayes.federation.vertical import multiplied
+from fedbayes.federation.vertical.engine import Engine
+
+SPLIT = {"a": ["ill", "stage"], "b": ["cost", "dose", "time", "size", "old"], "c": ["sex", "mass"]}
+REFUSED = "whose numbers add up to it"
+
+
+def records(rows):
+    draw = np.random.default_rng(3)
+    frame = pd.DataFrame({"id": [f"p{row}" for row in range(rows)]})
+    for name in ("ill", "old", "sex"):
+        frame[name] = (draw.permutation(rows) < rows // 2).astype(int)
+    frame["stage"] = draw.permutation(rows) % 3 + 1
+    for name in ("cost", "dose", "time", "size", "mass"):
+        frame[name] = draw.uniform(size=rows)
+    return frame
+
+
+def product(running, *columns):
+    return running.run("scalar_product", "scalar_product", {"columns": list(columns), "id_column": "id"}, "b")
+
+
+def told(frame):
+    with OneProcess(by_columns(frame, SPLIT), ["helper"]) as running:
+        return product(running, "ill", "cost")["scalar_product"]
+
+
+def test_of_few_records_no_product_with_numbers_is_told():
+    with pytest.raises(errors.ThresholdError, match=REFUSED):
+        told(records(24))
+    with pytest.raises(errors.ThresholdError, match=REFUSED):
+        told(records(58))
+
+
+def test_control_unchecked_one_product_tells_the_column():
+    frame = records(24)
+    with mock.patch.object(multiplied, "TOLD", 1e9):
+        total = told(frame)
+    assert subset(frame["cost"].to_numpy(), total) == (frame["ill"] == 1).tolist()
+
+
+def test_a_column_of_few_values_is_multiplied_once_for_sixty_records(tmp_path):
+    """The same product again, sums of columns of few values, and products of numbers alone are told as before."""
+    frame = records(200)
+    with remembering(by_columns(frame, SPLIT), tmp_path) as running:
+        for column in ("cost", "dose", "time"):
+            found = product(running, "ill", column)["scalar_product"]
+            assert found == pytest.approx(float(frame["ill"] @ frame[column]), rel=1e-6)
+        for columns in (("ill", "size"), ("ill", "cost", "dose"), ("ill", "cost", "mass")):
+            with pytest.raises(errors.ThresholdError, match=REFUSED):
+                product(running, *columns)
+        assert product(running, "ill", "cost")["scalar_product"] > 0.0
+        assert product(running, "ill", "old")["scalar_product"] == float(frame["ill"] @ frame["old"])
+        assert product(running, "cost", "mass")["scalar_product"] > 0.0
+        assert product(running, "sex", "cost")["scalar_product"] > 0.0, "another column has its own record"
+
+
+def test_another_reading_of_the_numbers_is_another_product(tmp_path):
+    policies = {"allow_formulas": True}
+    with remembering(by_columns(records(80), SPLIT), tmp_path, **policies) as running:
+        for power, fails in ((2, False), (3, True)):
+            study = {"columns": {"other": {"type": "number", "derive": f"cost ** {power}"}}}
+            asked = {"columns": ["ill", "other"], "id_column": "id", "dictionary": study}
+            if fails:
+                with pytest.raises(errors.ThresholdError, match=REFUSED):
+                    running.run("scalar_product", "scalar_product", asked, "b")
+            else:
+                running.run("scalar_product", "scalar_product", asked, "b")
+
+
+def test_a_column_that_is_less_mixed_is_multiplied_less_often(tmp_path):
+    frame = records(200)
+    frame["ill"] = (np.random.default_rng(4).permutation(200) < 20).astype(int)
+    with remembering(by_columns(frame, SPLIT), tmp_path) as running:
+        product(running, "ill", "cost")
+        with pytest.raises(errors.ThresholdError, match=REFUSED):
+            product(running, "ill", "dose")
+
+
+def test_a_node_that_tells_of_single_records_tells_of_them():
+    frame = records(24)
+    limits = {name: {"minimum_count": 1} for name in SPLIT}
+    with OneProcess(by_columns(frame, SPLIT), ["helper"], limits) as running:
+        assert product(running, "ill", "cost")["scalar_product"] == pytest.approx(float(frame["ill"] @ frame["cost"]))
+
+
+def renaming():
+    """Return what a central does that names the numbers of a station as if they were of few values."""
+    honest = Engine.submit
+
+    def renamed(engine, wanted, bits=32):
+        replies = honest(engine, wanted, bits)
+        for name in [one for one in engine.factors if one.startswith('["values"')]:
+            other = name.replace("values", "codes")
+            engine.factors[other] = replace(engine.factors.pop(name), name=other)
+            for parcels in vars(engine._deliveries).values():
+                for parcel in parcels if isinstance(parcels, list) else []:
+                    if name in getattr(parcel, "names", []):
+                        parcel.names[parcel.names.index(name)] = other
+        return replies
+
+    return mock.patch.object(Engine, "submit", renamed)
+
+
+@pytest.mark.parametrize("helpers", [["helper"], []], ids=["helper", "none"])
+def test_central_cannot_name_numbers_as_few_values(helpers):
+    asked = {"columns": ["ill", "cost", "sex"], "id_column": "id", **({} if helpers else {"helper": "none"})}
+    running, refusing = (
+        OneProcess(by_columns(records(24), SPLIT), helpers),
+        pytest.raises(errors.MessageError, match="otherwise than"),
+    )
+    with running, renaming(), refusing:
+        running.run("scalar_product", "scalar_product", asked, "b")
