@@ -279,6 +279,14 @@ def test_noise_that_hides_nobody_does_not_stand_in_for_that():
     assert "log_loss_error" not in small["diagnostics"]
 
 
+@pytest.mark.parametrize("label", [0, 1])
+def test_two_models_that_predict_one_person_otherwise_still_tell_their_label(label):
+    """A gap: of two tasks the accuracies, which are counts, differ by that record."""
+    counts = [[70, 50], [1 - label, label], [30, 80]]
+    answers = [answered(tallied(counts, [[0.6, 0.4], [0.5 + by, 0.5 - by], [0.4, 0.6]]), 1) for by in (0.05, -0.05)]
+    assert round((answers[0]["accuracy"] - answers[1]["accuracy"]) * answers[0]["n"]) == 1 - 2 * label
+
+
 def test_the_same_question_has_the_same_answer_and_another_one_another():
     """Repetition averages nothing out; what is added follows from rows that nobody has all of."""
     truth, odds = np.arange(60) % 2, np.random.default_rng(0).normal(size=60)
