@@ -102,7 +102,7 @@ def test_scores_over_stations_equal_scores_in_one_place(federation, fitted, tabl
     assert scores["auc_by_scoring"]["published"] == pytest.approx(scores["auc"], abs=1e-9)
 
 
-def test_missing_values_are_left_out_of_tables_and_summed_over_in_votes(holed, kit, exact_scores) -> None:
+def test_missing_values_are_left_out_of_tables_and_summed_over_in_votes(holed, kit) -> None:
     parts, _ = pooled(holed, PARTS, Learning(structure="augmented"))
     with OneProcess(parties=kit.vertical(holed), helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", {"label": "ill", "id_column": "id", "structure": "augmented"})

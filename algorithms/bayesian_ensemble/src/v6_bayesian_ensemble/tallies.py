@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from fedbayes.bayes.evaluation import coarse, metrics
-from fedbayes.bayes.evaluation.tallies import SCORE_BINS, Tallies, coarse_auc, score_bins, tally
+from fedbayes.bayes.evaluation.tallies import SCORE_BINS, Tallies, coarse_auc, score_bins, scores_of, tally
 from fedbayes.typing import Floats, Integers
 
 LOSS_UNITS = 2.0**28  # a sum of losses travels as a whole number of 2^-28 nats: the mean is right to nine decimals
 NEGATIVE, POSITIVE, UNLABELLED = range(3)  # rows of a curve
 
 
-def summed(truth: Integers, logs: Floats) -> Integers:
+def summed(truth: Integers, logs: Floats, seed: int = 0) -> Integers:
     """Return the sums over records, int64, flat: two disjoint tables' vectors add up to that of both.
 
     Parameters
@@ -29,6 +29,8 @@ def summed(truth: Integers, logs: Floats) -> Integers:
         Class of each record, -1 where it has no label.
     logs : float array, shape (rows, classes)
         log P(class | record).
+    seed : int
+        A station's part of what is added to scores of whole records (`fedbayes.bayes.evaluation.coarse`).
     """
     classes = logs.shape[1]
     known = truth >= 0
@@ -38,9 +40,7 @@ def summed(truth: Integers, logs: Floats) -> Integers:
     for label in range(classes):
         kind = np.where(known, np.where(truth == label, POSITIVE, NEGATIVE), UNLABELLED)
         np.add.at(curves[label], (kind, positions[:, label]), 1)
-    return np.concatenate([counts, curves.ravel(), [round(loss * LOSS_UNITS), coarse.seed_of(truth, logs)]]).astype(
-        np.int64
-    )
+    return np.concatenate([counts, curves.ravel(), [round(loss * LOSS_UNITS), seed]]).astype(np.int64)
 
 
 def width(classes: int) -> int:
@@ -48,8 +48,10 @@ def width(classes: int) -> int:
     return Tallies.size(classes) + classes * 3 * SCORE_BINS + 2
 
 
-def scores(vector: Integers, classes: int, minimum: float = 0.0) -> dict[str, Any]:
+def scores(vector: Integers, classes: int, minimum: float = 0.0, whole: bool = False) -> dict[str, Any]:
     """Return accuracy, auc, log_loss, calibration, n (labelled records), auc_published, unlabelled, confusion and what to warn of.
+
+    Of `whole` records they are as coarse as `fedbayes.bayes.evaluation.coarse` says.
 
     Raises
     ------
@@ -61,12 +63,13 @@ def scores(vector: Integers, classes: int, minimum: float = 0.0) -> dict[str, An
     cut = Tallies.size(classes)
     tallies = Tallies.from_flat(vector[:cut], float(vector[-2]) / LOSS_UNITS, classes)
     curves = vector[cut:-2].reshape(classes, 3, SCORE_BINS).astype(np.float64)
-    scores, errors = coarse.coarse_scores(tallies, minimum, int(vector[-1]))
+    seed, least = int(vector[-1]), minimum if whole else 0.0
+    scores, errors = coarse.coarse_scores(tallies, minimum, seed) if whole else (scores_of(tallies, minimum), {})
     unlabelled = int(curves[0, UNLABELLED].sum())
     return {
         **scores,
         "errors": errors,
-        "auc_published": _published(curves, minimum, int(vector[-1])) if unlabelled or not errors else scores["auc"],
+        "auc_published": _published(curves, least, seed) if unlabelled or not errors else scores["auc"],
         "unlabelled": unlabelled,
         "confusion": tallies.confusion,
         "coarse": coarse_auc(tallies),
