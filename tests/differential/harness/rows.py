@@ -309,7 +309,7 @@ def compare_scores(
     """Hold `accuracy`, `auc`, `log_loss`, `calibration` and `n` against those of pooled predictions of known labels.
 
     The curve is from so many `bins`; `off` is what rounding may change in log-odds, `loss_margin` what it may change in the loss where scores are on shares.
-    Exact scores over whole records are told to about one record's part where nodes have a `minimum` count above 1 (`fedbayes.bayes.coarse`).
+    Exact scores over whole records are told to about one record's part where nodes have a `minimum` count above 1 (`bayes.evaluation.coarse`).
     """
     known = truth >= 0
     logs, truth = logs[known], truth[known]

@@ -166,7 +166,7 @@ class Form:
         return Tallies.from_flat(vector[:size], float(vector[size]) / self.loss_units, self.classes, self.bins)
 
     def seed(self, vector: Integers) -> int:
-        """Return the seed of what is added to exact scores, which is the last number of the sum of the stations' vectors (`fedbayes.bayes.evaluation.coarse`)."""
+        """Return the seed of what is added to exact scores, the last number of the stations' sum (`fedbayes.bayes.evaluation.coarse`)."""
         return int(vector[-1])
 
 
