@@ -77,6 +77,19 @@ def fine_hazards() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def exact_scores() -> Iterator[None]:
+    """Tell exact scores to all their digits, for tests of what is computed; how they are told is `tests/privacy/test_scores_decoded.py`'s to show."""
+    with mock.patch.multiple(
+        "fedbayes.bayes.evaluation.coarse",
+        PART=1e-12,
+        gathered=lambda confusion, minimum: confusion,
+        kept_losses=lambda tallies, minimum: (tallies.loss, 1e-9),
+        tied=lambda scores, minimum: [(yes, no) for no, yes in scores],
+    ):
+        yield
+
+
 @lru_cache(maxsize=1)
 def _schema() -> Any:
     import jsonschema

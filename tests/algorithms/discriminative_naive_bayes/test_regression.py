@@ -58,7 +58,7 @@ def test_the_default_reaches_the_optimum_of_logistic_regression(seed, clients):
 
 
 @pytest.mark.audit
-def test_the_federation_reaches_it_too():
+def test_the_federation_reaches_it_too(exact_scores):
     stations = [frame(rows, seed) for seed, rows in ((3, 150), (4, 350), (5, 200))]
     whole = pd.concat(stations)
     task = {"label": "class", "domain": DOMAIN, "rounds": 40, "tolerance": 1e-8}

@@ -87,7 +87,7 @@ def test_gossip_gives_the_sums(federation, domain, pooled):
     assert [entry["function"] for entry in result["federation"]["per_round"]][1:] == ["partial_gossip"] * 5
 
 
-def test_a_result_travels_as_json_and_evaluates(federation, domain, pooled):
+def test_a_result_travels_as_json_and_evaluates(federation, domain, pooled, exact_scores):
     model = json.loads(json.dumps(fit(federation, domain, noise="none")["model"]))
     found = federation.run(NAME, "evaluate", {"model": model, "label": "class"})
     known = pooled.dropna(subset=["class"])

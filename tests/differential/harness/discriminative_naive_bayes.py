@@ -168,7 +168,12 @@ def check_fit(case: Case, outcome: Outcome) -> None:
 
 @st.composite
 def evaluate_cases(draw: Any) -> Case:
-    _, place, domain = draw(classified(stations=(2, 6), fixed={"minimum_organizations": 1, "minimum_rows": 1}))
+    _, place, domain = draw(
+        classified(
+            stations=(2, 6),
+            fixed={"minimum_organizations": 1, "minimum_rows": 1, "minimum_count": draw(st.sampled_from([0, 5]))},
+        )
+    )
     fit = fit_arguments(draw, domain)
     fit.pop("personalize", None)
     steps = [["fit", fit], evaluate_step(draw, place)]
@@ -199,7 +204,9 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
             for _, width in codes.values():
                 tables.append(single[:width])
                 single = single[width:]
-            compare_scores(result, log_posterior(model, codes, base, tables), truth)
+            compare_scores(
+                result, log_posterior(model, codes, base, tables), truth, minimum=case.limit("minimum_count", 5)
+            )
 
     judge(case, outcome, refuse, compare)
 

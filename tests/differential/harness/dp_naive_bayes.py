@@ -175,7 +175,9 @@ def check_update(case: Case, outcome: Outcome) -> None:
 
 @st.composite
 def evaluate_cases(draw: Any) -> Case:
-    _, place, domain = draw(classified(stations=(2, 6), fixed={"minimum_organizations": 1}))
+    _, place, domain = draw(
+        classified(stations=(2, 6), fixed={"minimum_organizations": 1, "minimum_count": draw(st.sampled_from([0, 5]))})
+    )
     fit: dict[str, Any] = {"label": LABEL, "domain": domain, "noise": "none"}
     if draw(st.booleans()):
         fit["statistics"] = draw(st.sampled_from(["histogram", "gaussian"]))
@@ -207,7 +209,7 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
         if on_an_edge(model, data):
             return
         logs = log_posterior(model, {name: data[name] for name in model["features"]})
-        compare_scores(result, logs, data[LABEL])
+        compare_scores(result, logs, data[LABEL], minimum=case.limit("minimum_count", 5))
 
     judge(case, outcome, score_refusals(case), compare)
 

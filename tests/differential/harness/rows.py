@@ -291,6 +291,10 @@ def _gaussian(feature: dict[str, Any], values: Any) -> Any:
     return np.where(np.isnan(density), 0.0, density)
 
 
+MOST_DRAWN = 15.0
+"""Deviations: what is added to a score is further off once in a thousand million."""
+
+
 def compare_scores(
     result: dict[str, Any],
     logs: Any,
@@ -300,10 +304,12 @@ def compare_scores(
     bins: int = 512,
     off: float = 0.0,
     loss_margin: float = 1e-8,
+    minimum: int = 0,
 ) -> None:
     """Hold `accuracy`, `auc`, `log_loss`, `calibration` and `n` against those of pooled predictions of known labels.
 
     The curve is from so many `bins`; `off` is what rounding may change in log-odds, `loss_margin` what it may change in the loss where scores are on shares.
+    Exact scores over whole records are told to about one record's part where nodes have a `minimum` count above 1 (`bayes.evaluation.coarse`).
     """
     known = truth >= 0
     logs, truth = logs[known], truth[known]
@@ -311,13 +317,34 @@ def compare_scores(
     same("n", result["n"], rows)
     ordered = np.sort(logs, axis=1)
     ties = int((ordered[:, -1] - ordered[:, -2] < near + off).sum())
-    right = logs.argmax(axis=1) == truth
+    minimum = minimum if minimum > 1 else 0
+    predicted = logs.argmax(axis=1)
+    sizes = np.bincount(predicted, minlength=logs.shape[1])
+    if sizes.max() >= minimum:
+        predicted = np.where(sizes[predicted] < minimum, sizes.argmax(), predicted)
+    right = predicted == truth
+    if minimum and ties:
+        return  # a tie may decide which class few records are predicted of
     close("accuracy", result["accuracy"], float(right.mean()), 1e-9, ties / rows + 1e-9)
     if (result.get("privacy") or {}).get("epsilon") is not None:
         return  # scores with noise have coarser bins and a loss that is cut
     losses = np.clip(-logs[np.arange(rows), truth], 0.0, 30.0)
+    noted = result["diagnostics"]
+    if minimum:
+        least = np.sort(-logs, axis=0)[-minimum] if rows >= minimum else (-logs).min(axis=0)
+        cut = np.minimum(losses, np.clip(least, 0.0, 30.0)[truth])
+        part = 0.5 * max(1.0, float(cut.max()))
+        loss_margin += (
+            MOST_DRAWN * part / rows + 0.03 * float((losses - cut).mean() + cut.max() / rows) + noted["log_loss_error"]
+        )
+        losses = cut
+        if not part / 2.2 < noted["log_loss_error"] * rows < 2.2 * part:
+            raise Difference(f"log_loss_error: {noted['log_loss_error']} where a record adds up to {2 * part / rows}")
+        auc_margin += 2 * MOST_DRAWN * noted.get("auc_error", 0.0)
     close("log_loss", result["log_loss"], float(losses.mean()), 1e-8, loss_margin + off)
-    wanted, doubt = weighted_area(logs, truth, bins, off)
+    if rows < 2 * minimum:
+        return
+    wanted, doubt = weighted_area(logs, truth, bins, off, minimum)
     if wanted is None:
         if result["auc"] is not None:
             raise Difference(f"auc: {result['auc']} where there is one class")
@@ -338,13 +365,21 @@ def check_curve(false: Any, true: Any) -> None:
         raise Difference(f"no curve from (0, 0) to (1, 1): {points}")
 
 
-def weighted_area(logs: Any, truth: Any, bins: int = 512, off: float = 0.0) -> tuple[float | None, float]:
-    """Return the area under the curve, one against the rest, weighted by class size, and what binning scores may change."""
+def weighted_area(
+    logs: Any, truth: Any, bins: int = 512, off: float = 0.0, minimum: int = 0
+) -> tuple[float | None, float]:
+    """Return the area under the curve, one against the rest, weighted by class size, and what binning scores may change.
+
+    At either end of a curve fewer than `minimum` records are ties of the next.
+    """
     classes = [1] if logs.shape[1] == 2 else list(range(logs.shape[1]))
     total = area = doubt = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         others = np.log(-np.expm1(np.minimum(logs, -1e-300)))
         odds = np.arcsinh(np.nan_to_num(logs - others, nan=0.0, posinf=1e9, neginf=-1e9))
+    if minimum:
+        ordered = np.sort(odds, axis=0)
+        odds = np.clip(odds, ordered[minimum - 1], ordered[-minimum])
     for place in classes:
         yes, no = odds[truth == place, place], odds[truth != place, place]
         if not len(yes) or not len(no):

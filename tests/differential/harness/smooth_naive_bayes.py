@@ -95,7 +95,12 @@ def _moments(name: str, feature: Any, values: Any, labels: Any, classes: int, lo
 
 @st.composite
 def evaluate_cases(draw: Any) -> Case:
-    _, place, domain = draw(classified(stations=(2, 6), fixed={"minimum_organizations": 1, "minimum_rows": 1}))
+    _, place, domain = draw(
+        classified(
+            stations=(2, 6),
+            fixed={"minimum_organizations": 1, "minimum_rows": 1, "minimum_count": draw(st.sampled_from([0, 5]))},
+        )
+    )
     steps = [["fit", fit_arguments(draw, domain)], evaluate_step(draw, place)]
     return Case(ALGORITHM, "evaluate", place["organizations"], place["central"], steps)
 
@@ -111,7 +116,7 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
             same("n", result["n"], int((data[LABEL] >= 0).sum()))
             return
         logs = log_posterior(model, {name: data[name] for name in model["features"]})
-        compare_scores(result, logs, data[LABEL], near=1e-4, auc_margin=1e-3)
+        compare_scores(result, logs, data[LABEL], near=1e-4, auc_margin=1e-3, minimum=case.limit("minimum_count", 5))
 
     judge(case, outcome, score_refusals(case), compare)
 

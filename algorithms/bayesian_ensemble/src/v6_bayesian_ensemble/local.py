@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.evaluation.coarse import seed_of
 from fedbayes.bayes.evaluation.small_counts import grouped
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation import Station, partial
@@ -90,7 +91,8 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
     logs = model.predict_log_proba(frame, len(frame))
     truth = column_codes(frame[model.label], model.classes, None)
     together = grouped(np.exp(logs), np.ones(len(logs)), station.policy.minimum_count)
-    return _counted(station, tallies.summed(truth, np.log(np.maximum(together, np.exp(LEAST_LOG)))).view(np.uint64))
+    logs = np.log(np.maximum(together, np.exp(LEAST_LOG)))
+    return _counted(station, tallies.summed(truth, logs, seed_of(truth, logs)).view(np.uint64))
 
 
 def _counted(station: Station, vector: Words, queries: int = 1) -> TalliesReply:

@@ -22,6 +22,7 @@ SECRET = {
 EXACT = "the members' networks are computed from exact counts: of one station where it learned alone, else of the common records"
 STAYED = "the classes that occur at each station and its number of rows are exact; the members stay at their stations"
 SCORED = "exact sums over records are released"
+COARSE = ", but for area and log loss to about one record's part"
 JOINED = {
     "stations": "their own members, the number of records",
     "helper": "the number of records of each station and in common",
@@ -67,8 +68,8 @@ def evaluated(
     plain = {name: scores[name] for name in ("accuracy", "log_loss", "calibration", "roc", "n", "unlabelled")}
     return federation.result(
         model=None,
-        privacy=results.not_private(SCORED, reveals),
-        diagnostics={"confusion": scores["confusion"], "classes": list(model.classes)},
+        privacy=results.not_private(SCORED + COARSE if scores["errors"] else SCORED, reveals),
+        diagnostics={"confusion": scores["confusion"], "classes": list(model.classes), **scores["errors"]},
         **plain,
         auc=both[scoring],
         auc_by_scoring=both,

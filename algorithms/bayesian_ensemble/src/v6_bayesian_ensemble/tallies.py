@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.evaluation import coarse, metrics
 from fedbayes.bayes.evaluation.tallies import SCORE_BINS, Tallies, coarse_auc, score_bins, scores_of, tally
 from fedbayes.typing import Floats, Integers
 
@@ -20,7 +20,7 @@ LOSS_UNITS = 2.0**28  # a sum of losses travels as a whole number of 2^-28 nats:
 NEGATIVE, POSITIVE, UNLABELLED = range(3)  # rows of a curve
 
 
-def summed(truth: Integers, logs: Floats) -> Integers:
+def summed(truth: Integers, logs: Floats, seed: int = 0) -> Integers:
     """Return the sums over records, int64, flat: two disjoint tables' vectors add up to that of both.
 
     Parameters
@@ -29,6 +29,8 @@ def summed(truth: Integers, logs: Floats) -> Integers:
         Class of each record, -1 where it has no label.
     logs : float array, shape (rows, classes)
         log P(class | record).
+    seed : int
+        A station's part of what is added to scores of whole records (`fedbayes.bayes.evaluation.coarse`).
     """
     classes = logs.shape[1]
     known = truth >= 0
@@ -38,16 +40,18 @@ def summed(truth: Integers, logs: Floats) -> Integers:
     for label in range(classes):
         kind = np.where(known, np.where(truth == label, POSITIVE, NEGATIVE), UNLABELLED)
         np.add.at(curves[label], (kind, positions[:, label]), 1)
-    return np.concatenate([counts, curves.ravel(), [round(loss * LOSS_UNITS)]]).astype(np.int64)
+    return np.concatenate([counts, curves.ravel(), [round(loss * LOSS_UNITS), seed]]).astype(np.int64)
 
 
 def width(classes: int) -> int:
     """Return the length of `summed`."""
-    return Tallies.size(classes) + classes * 3 * SCORE_BINS + 1
+    return Tallies.size(classes) + classes * 3 * SCORE_BINS + 2
 
 
-def scores(vector: Integers, classes: int, minimum: float = 0.0) -> dict[str, Any]:
+def scores(vector: Integers, classes: int, minimum: float = 0.0, whole: bool = False) -> dict[str, Any]:
     """Return accuracy, auc, log_loss, calibration, n (labelled records), auc_published, unlabelled, confusion and what to warn of.
+
+    Of `whole` records they are as coarse as `fedbayes.bayes.evaluation.coarse` says.
 
     Raises
     ------
@@ -57,14 +61,24 @@ def scores(vector: Integers, classes: int, minimum: float = 0.0) -> dict[str, An
     if vector.shape != (width(classes),):
         raise ValueError("the tallies do not have the classes of the model")
     cut = Tallies.size(classes)
-    tallies = Tallies.from_flat(vector[:cut], float(vector[-1]) / LOSS_UNITS, classes)
-    curves = vector[cut:-1].reshape(classes, 3, SCORE_BINS).astype(np.float64)
+    tallies = Tallies.from_flat(vector[:cut], float(vector[-2]) / LOSS_UNITS, classes)
+    curves = vector[cut:-2].reshape(classes, 3, SCORE_BINS).astype(np.float64)
+    seed, least = int(vector[-1]), minimum if whole else 0.0
+    scores, errors = coarse.coarse_scores(tallies, minimum, seed) if whole else (scores_of(tallies, minimum), {})
+    unlabelled = int(curves[0, UNLABELLED].sum())
     return {
-        **scores_of(tallies, minimum),
-        "auc_published": metrics.published_auc(
-            [(positive, negative + unlabelled) for negative, positive, unlabelled in curves], float(curves[0].sum())
-        ),
-        "unlabelled": int(curves[0, UNLABELLED].sum()),
+        **scores,
+        "errors": errors,
+        "auc_published": _published(curves, least, seed) if unlabelled or not errors else scores["auc"],
+        "unlabelled": unlabelled,
         "confusion": tallies.confusion,
         "coarse": coarse_auc(tallies),
     }
+
+
+def _published(curves: Floats, minimum: float, seed: int) -> float:
+    """Return the area over all records, those without a label beside every class, as it is told."""
+    sides = np.stack([curves[:, NEGATIVE] + curves[:, UNLABELLED], curves[:, POSITIVE]], axis=1)
+    tied, rows = coarse.tied(sides, minimum), float(curves[0].sum())
+    exact = metrics.published_auc(tied, rows)
+    return exact if minimum <= 1 else coarse.coarse_area(exact, coarse.auc_part(tied), seed, "auc_published")[0]

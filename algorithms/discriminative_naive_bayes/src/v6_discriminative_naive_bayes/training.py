@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.evaluation.tallies import Tallies
 from fedbayes.bayes.naive_bayes.unknown import without_values
-from fedbayes.federation.horizontal import EvaluateRequest, SecureSums, SumReply, check_noise, signed
+from fedbayes.federation.horizontal import EvaluateRequest, Form, SecureSums, SumReply, check_noise, signed
 from fedbayes.typing import Booleans, Floats, Integers
 
 from . import terms
@@ -275,6 +274,6 @@ class Training:
         summed = self.federation.secure_sum(
             "partial_evaluate", request, self.stations, SumReply, field="vector", last=True
         )
-        counts = signed(summed, Tallies.size(self.layout.classes) + 1)[:-1]
-        confusion = Tallies.from_flat(counts, 0.0, self.layout.classes).confusion
+        form = Form(False, self.layout.classes)
+        confusion = form.tallies(signed(summed, form.numbers)).confusion
         return {"accuracy": float(np.trace(confusion) / max(confusion.sum(), 1)), "n": int(confusion.sum())}

@@ -26,8 +26,10 @@ SHORT = {
 }
 LONG = {
     "accuracy_noise": "Noise deviation of the accuracy",
+    "auc_error": "Deviation of what is added to the area",
     "class_noise": "Noise deviation of a class's rows",
     "epoch": "Times that stations joined or left",
+    "log_loss_error": "Deviation of what is added to the log loss",
     "uses": "Number by which each organization sizes its noise",
 }
 """Fields whose name alone says too little; unlike the short ones they may be names of columns inside an answer."""

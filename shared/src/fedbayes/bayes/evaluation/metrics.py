@@ -139,17 +139,18 @@ def calibration(confidence: Floats, minimum: float = 0.0) -> dict[str, Any]:
     """Return the expected calibration error and its table from (10, 2) counts of wrong and right predictions.
 
     A tenth's confidence is taken as its middle, so the error is exact up to half a tenth. Tenths with fewer than `minimum` rows are NaN, and the
-    smallest other where one alone would follow from the sum.
+    smallest others until all these have as many; the error is that of what is told, NaN where that is nothing.
     """
     counts = np.maximum(confidence, 0.0)
     rows = counts.sum(axis=1)
     middle = (np.arange(CALIBRATION_BINS) + 0.5) / CALIBRATION_BINS
     observed = np.divide(counts[:, 1], rows, out=np.full(len(rows), np.nan), where=rows > 0)
-    gaps = np.where(rows > 0, np.abs(np.nan_to_num(observed) - middle), 0.0)
-    error = float((gaps * rows).sum() / rows.sum()) if rows.sum() > 0 else float("nan")
     few = (rows > 0) & (rows < minimum)
-    if few.sum() == 1 and (rows >= minimum).sum() > 0:
+    while 0 < rows[few].sum() < minimum and (rows[~few] > 0).any():
         few[np.argmin(np.where(few | (rows == 0), np.inf, rows))] = True
+    kept = np.where(few, 0.0, rows)
+    gaps = np.abs(np.nan_to_num(observed) - middle)
+    error = float((gaps * kept).sum() / kept.sum()) if kept.sum() > 0 else float("nan")
     return {
         "error": error,
         "confidence": middle,

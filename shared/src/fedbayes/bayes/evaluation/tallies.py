@@ -32,6 +32,16 @@ def score_bins(log_probabilities: Floats, bins: int = SCORE_BINS) -> Integers:
     return np.asarray(np.clip(np.floor(position), 0, bins - 1).astype(np.int64))
 
 
+def odds_of_bins(bins: int) -> Floats:
+    """Return the log-odds in the middle of every bin of scores, float64, shape (bins,)."""
+    return np.asarray(np.sinh((2.0 * (np.arange(bins) + 0.5) / bins - 1.0) * _WIDEST_SCORE))
+
+
+def losses_of_bins(bins: int, largest: float = LARGEST_LOSS) -> Floats:
+    """Return the loss of a row of the class in the middle of every bin of the class's score, falling, float64, shape (bins,)."""
+    return np.asarray(np.minimum(np.logaddexp(0.0, -odds_of_bins(bins)), largest))
+
+
 @dataclass(frozen=True)
 class Tallies:
     """Sums over rows from which all scores follow; tallies of disjoint tables add up.
@@ -173,8 +183,8 @@ def tallies_of_joint(table: Array, largest: float = LARGEST_LOSS) -> Tallies:
     cells = np.stack(
         [project_on_simplex(row, size) if size > 0 else 0.0 * row for row, size in zip(noisy, sizes, strict=True)]
     )
-    odds = np.sinh((2.0 * (np.arange(bins) + 0.5) / bins - 1.0) * _WIDEST_SCORE)
-    losses = np.minimum(np.stack([np.logaddexp(0.0, odds), np.logaddexp(0.0, -odds)]), largest)
+    odds, of_second = odds_of_bins(bins), losses_of_bins(bins, largest)
+    losses = np.stack([of_second[::-1], of_second])
     predicted = (np.arange(bins) >= bins // 2).astype(np.int64)
     tenth = tenths(1.0 / (1.0 + np.exp(-np.abs(odds))))
     confusion, confidence = np.zeros((2, 2)), np.zeros((CALIBRATION_BINS, 2))

@@ -55,7 +55,7 @@ from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Ta
 from .evaluation import evaluate_model, evaluate_variants, load_model
 from .noise import CountNoise, Query, check_noise
 from .releasing import added, pay_part, release
-from .tallying import EvaluateRequest, tally_station
+from .tallying import EvaluateRequest, Form, tally_station
 from .units import ROW, Unit, check_unit
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "Columns",
     "CountNoise",
     "EvaluateRequest",
+    "Form",
     "Members",
     "Placed",
     "PlacedScores",

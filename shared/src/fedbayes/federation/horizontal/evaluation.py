@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fedbayes.bayes.evaluation.coarse import coarse_scores
 from fedbayes.bayes.evaluation.small_counts import shown
-from fedbayes.bayes.evaluation.tallies import Tallies, coarse_auc, scores_of
+from fedbayes.bayes.evaluation.tallies import coarse_auc
 from fedbayes.bayes.schema import SchemaError
 
+from ...randomness import uniform_bits
 from ...typing import Integers
 from .. import results
 from ..errors import ArgumentError, DataProblem
@@ -20,6 +22,7 @@ from .noise import CountNoise
 from .tallying import C, Classifier, EvaluateRequest, Form, Loader
 from .units import Unit
 
+EXACT = "the scores are exact, but for area and log loss to about one record's part; give epsilon for noisy ones"
 LOUD = 0.05
 """Deviation of the accuracy by the noise that is warned of."""
 
@@ -77,21 +80,23 @@ def evaluate_variants(
         summed = sum_answers(federation, "partial_evaluate", request, parties.stations, added, last=last)
         vector = signed(summed, form.numbers)
         noise = _accuracy_noise(federation, form, added, len(parties.stations), vector)
-        results.append(_result(federation, classifier, form.tallies(vector), noise, added, whom))
+        results.append(_result(federation, classifier, form, vector, noise, added, whom))
     return results
 
 
 def _result(
     federation: Federation,
     classifier: Classifier,
-    tallies: Tallies,
+    form: Form,
+    vector: Integers,
     noise: Mapping[str, Any],
     added: CountNoise,
     whom: Unit,
 ) -> dict[str, Any]:
-    """Return the result of an evaluation from its tallies."""
-    minimum = 0 if added.promises else federation.minimum_count
-    scores = scores_of(tallies, minimum)
+    """Return the result of an evaluation from the sum of the stations' vectors."""
+    tallies, minimum = form.tallies(vector), 0 if added.promises else federation.minimum_count
+    seed = int(uniform_bits(1)[0]) if added.private else form.seed(vector)
+    scores, errors = coarse_scores(tallies, minimum, seed)
     scores["n"] = round(scores["n"])
     if scores["n"] <= 0:
         raise DataProblem(_why_nobody(added))
@@ -104,7 +109,7 @@ def _result(
     return federation.result(
         model=None,
         privacy=evaluation_privacy(added, whom, classifier.schema[classifier.label].cardinality),
-        diagnostics={**confusion, **noise},
+        diagnostics={**confusion, **noise, **errors},
         **scores,
     )
 
@@ -145,14 +150,15 @@ def load_model(load: Loader[C], model: Any) -> C:
 def evaluation_privacy(noise: CountNoise, unit: Unit, classes: int) -> dict[str, Any]:
     """Return the privacy statement of the evaluation of a model of so many classes."""
     reveals = {
-        "researcher": "the scores, the confusion table, calibration and curves over all stations; of exact ones no small counts",
+        "researcher": "the scores, the confusion table, calibration and curves over all stations; "
+        "of exact ones no small counts, and area and log loss to about one record's part",
         "central": "the sums of scores over all stations, not those of one"
         if noise.placement != "local"
         else "every station's noisy sums of scores",
         "stations": "the model",
     }
     if not noise.private:
-        return results.not_private("the scores are exact; give epsilon for noisy ones", reveals)
+        return results.not_private(EXACT, reveals)
     return noise.statement(
         unit,
         composition="1 query: rows by true class and bin of the score, of which all scores follow"

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.evaluation.coarse import seed_of
 from fedbayes.bayes.evaluation.tallies import SCORE_BINS, Tallies, joint_table, scored_classes, tallies_of_joint, tally
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.bayes.values.frames import with_columns
@@ -124,7 +125,7 @@ class Form:
         """Length of the vector."""
         if self.joint:
             return 2 * self.bins
-        return Tallies.size(self.classes, self.bins) + 1
+        return Tallies.size(self.classes, self.bins) + (1 if self.noisy else 2)
 
     def check_size(self, kind: type[Exception]) -> None:
         """Raise an error if there are too many classes."""
@@ -161,7 +162,12 @@ class Form:
         """Read the sum of the stations' vectors."""
         if self.joint:
             return tallies_of_joint(vector.reshape(2, self.bins), self.largest)
-        return Tallies.from_flat(vector[:-1], float(vector[-1]) / self.loss_units, self.classes, self.bins)
+        size = Tallies.size(self.classes, self.bins)
+        return Tallies.from_flat(vector[:size], float(vector[size]) / self.loss_units, self.classes, self.bins)
+
+    def seed(self, vector: Integers) -> int:
+        """Return the seed of what is added to exact scores, the last number of the stations' sum (`fedbayes.bayes.evaluation.coarse`)."""
+        return int(vector[-1])
 
 
 def tally_station(
@@ -188,7 +194,8 @@ def tally_station(
     The model may be anybody's: what one row changes is bounded for any whatever, since scores that are no numbers count as the worst ones and
     every tally is cut before it becomes a whole number. With noise no value of the table is refused.
 
-    **Reveals** to central the sum of the tallies over the stations only (``local`` noise: the noisy tallies).
+    **Reveals** to central the sum of the tallies over the stations only (``local`` noise: the noisy tallies); of exact ones the sum of a digest of every
+    station's rows too, from which follows what is added to the scores.
     **Assumes** that at least two stations do not collude with central.
     """
     station.require_private(request.noise.promises)
@@ -233,7 +240,10 @@ def _refuse_unknown(schema: Schema, label: Column, frame: Any, name: str) -> Non
 
 
 def _queries(truth: Array, logs: Floats, form: Form) -> list[Query]:
-    """Return the four queries of an evaluation with what one row changes in each, for logarithms as `metrics.bounded_logs` leaves them."""
+    """Return the four queries of an evaluation with what one row changes in each, for logarithms as `metrics.bounded_logs` leaves them.
+
+    Of an exact one the seed is a fifth.
+    """
     tallies = tally(truth, logs, form.bins, form.largest)
     losses = metrics.row_losses(truth, logs, form.largest) * form.loss_units
     total = np.rint(losses).sum() if form.noisy else np.rint(losses.sum())  # with noise a row changes a whole number
@@ -241,9 +251,10 @@ def _queries(truth: Array, logs: Floats, form: Form) -> list[Query]:
     counts = (tallies.scores, tallies.confusion, tallies.confidence)
     scores, confusion, confidence = (np.rint(part).astype(np.int64) for part in counts)
     most = form.largest * form.loss_units
-    return [
+    queries = [
         Query(scores, curves, float(np.sqrt(curves)), nonnegative=True),
         Query(confusion, nonnegative=True),
         Query(confidence, nonnegative=True),
         Query(np.array([total], dtype=np.int64), most, most, nonnegative=True),
     ]
+    return queries if form.noisy else [*queries, Query(np.array([seed_of(truth, logs)]))]

@@ -1,0 +1,168 @@
+"""Exact scores as they are told: area and log loss to about one record's part, so that their digits are no list of counts.
+
+Curves, confusion and calibration hide small counts. An exact log loss is one sum of as many different numbers as the model has predictions, an exact area is
+one fraction, and all their digits follow from counts that the tables hide: whoever chooses the model reads these off. So about what one record adds is drawn
+and added, once for all stations: half the largest loss of a record, or the most that one is of the area. Both are less than the standard error of a score that
+not few records carry. A model that gives few records a loss beyond those of all others is not told by that: these count as the least of the `minimum` largest
+losses that records would have, were they all of the class, which hangs on no label.
+
+The draw follows from every station's rows in their order, so that the same question has the same answer, and nobody who lacks them can repeat it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...typing import Array, Floats
+from . import metrics
+from .tallies import Tallies, losses_of_bins, scores_of
+
+PART = 0.5
+"""Deviation of what is added to a score, in what one record may move it."""
+LEAST_LOSS = 1.0
+"""What one record may move a sum of losses, in nats, at least: also where none adds as much."""
+
+
+def seed_of(truth: Array, log_probabilities: Floats) -> int:
+    """Return what a station adds to the seed of the draws, a signed number of 64 bits that nobody guesses who lacks its rows."""
+    rows = np.ascontiguousarray(truth, dtype=np.int64).tobytes() + np.ascontiguousarray(log_probabilities).tobytes()
+    return int.from_bytes(hashlib.blake2b(rows, digest_size=8).digest(), "little", signed=True)
+
+
+def uniform(seed: int, name: str) -> float:
+    """Return a number between 0 and 1 that follows from a seed and a name."""
+    digest = hashlib.blake2b((seed % 2**64).to_bytes(8, "little") + name.encode(), digest_size=6).digest()
+    return (int.from_bytes(digest, "little") + 0.5) / 2.0**48
+
+
+def drawn(seed: int, name: str) -> float:
+    """Return a number of mean 0 and deviation 1 that follows from a seed and a name: Laplace's law, under which no answer is impossible."""
+    place = uniform(seed, name) - 0.5
+    return -math.copysign(math.log1p(-2.0 * abs(place)), place) / math.sqrt(2.0)
+
+
+def near_power(deviation: float, seed: int, name: str) -> float:
+    """Return the power of two below or above a deviation, drawn so that the mean of the exponents is right: itself it follows from one record."""
+    return float(2.0 ** math.floor(math.log2(deviation) + uniform(seed, f"{name}_error")))
+
+
+def coarse_scores(tallies: Tallies, minimum: float, seed: int) -> tuple[dict[str, Any], dict[str, float]]:
+    """Return `scores_of` as they may be told, and how far the log loss and the area may be from the exact ones.
+
+    Parameters
+    ----------
+    tallies : Tallies
+        Of all rows, exact, or with noise that hides nobody (cut at zero first).
+    minimum : float
+        Fewest rows that anything is told of; with 1 or less nothing is hidden, and the scores are those of `scores_of`.
+    seed : int
+        The sum of every station's `seed_of`; with noise any number.
+
+    Returns
+    -------
+    scores : dict
+        As of `scores_of`, the ``accuracy`` of `gathered`; ``auc`` and ``log_loss`` have the decimals that are known.
+    errors : dict of float
+        ``log_loss_error`` and ``auc_error``: deviations of what was added, as a power of two (of the sum of losses, and of the area) that is less than twice as
+        large and more than half; empty where nothing is added.
+    """
+    scores = scores_of(tallies, minimum)
+    rows = scores["n"]
+    if rows <= 0 or minimum <= 1:
+        return scores, {}
+    tallies = Tallies(
+        np.maximum(tallies.scores, 0.0), np.maximum(tallies.confusion, 0.0), tallies.confidence, tallies.loss
+    )
+    scores["accuracy"] = float(np.trace(gathered(tallies.confusion, minimum))) / rows
+    total, part = kept_losses(tallies, minimum)
+    loss, error = _blurred(total, part, seed, "log_loss")
+    scores["log_loss"], errors = decimals(max(loss, 0.0) / rows, error / rows), {"log_loss_error": error / rows}
+    curves = tied(tallies.scores, minimum)
+    scores["auc"] = metrics.mean_auc(curves)
+    if not math.isnan(scores["auc"]):
+        scores["auc"], errors["auc_error"] = coarse_area(scores["auc"], auc_part(curves), seed, "auc")
+    return scores, errors
+
+
+def gathered(confusion: Floats, minimum: float) -> Floats:
+    """Return a confusion table in which a class that is predicted for fewer than `minimum` records counts as the one that is predicted most."""
+    table, sizes = np.array(confusion, dtype=np.float64), confusion.sum(axis=0)
+    few = sizes < minimum
+    if not few.all():
+        table[:, int(sizes.argmax())] += table[:, few].sum(axis=1)
+        table[:, few] = 0.0
+    return table
+
+
+def coarse_area(exact: float, part: float, seed: int, name: str) -> tuple[float, float]:
+    """Return an area as it is told, and the deviation of what was added, where that is so large a part."""
+    area, error = _blurred(exact, part, seed, name)
+    return decimals(min(max(area, 0.0), 1.0), error), error
+
+
+def _blurred(exact: float, part: float, seed: int, name: str) -> tuple[float, float]:
+    return exact + part * drawn(seed, name), near_power(part, seed, name)
+
+
+def kept_losses(tallies: Tallies, minimum: float) -> tuple[float, float]:
+    """Return the sum of losses with those of fewer than `minimum` records beyond all others cut, and the deviation of what is added to it."""
+    total, largest = tallies.loss, LEAST_LOSS
+    for own, other in _by_class(tallies):
+        losses = losses_of_bins(len(own))
+        least = min(int(np.searchsorted(np.cumsum(own + other), minimum)), len(own) - 1)
+        kept = np.minimum(losses, losses[least])
+        total -= float(own @ (losses - kept))
+        largest = max(largest, float(kept[own > 0].max(initial=0.0)))
+    return total, PART * largest
+
+
+def tied(scores: Floats, minimum: float) -> list[metrics.Sides]:
+    """Return every curve's rows of the class and other rows by increasing score, those of fewer than `minimum` records at either end as ties of the next.
+
+    Records fewer than twice as many have no curve.
+    """
+    curves = []
+    for no, yes in scores:
+        bins = len(no)
+        low, above = (int(np.searchsorted(np.cumsum(rows), minimum)) for rows in (no + yes, (no + yes)[::-1]))
+        high = bins - 1 - above
+        places = np.clip(np.arange(bins), low, high) if low <= high else np.zeros(bins, dtype=np.int64)
+        counted = 1.0 if low <= high else 0.0
+        sides = [np.asarray(np.bincount(places, counted * part, bins), dtype=np.float64) for part in (yes, no)]
+        curves.append((sides[0], sides[1]))
+    return curves
+
+
+def auc_part(curves: Sequence[metrics.Sides]) -> float:
+    """Return the deviation of what is added to the mean area of such curves.
+
+    A record is of two curves at most. With the other label it would move either by about twice what it is of it, and by a quarter of its pairs at least.
+    """
+    rows, parts = sum(float(yes.sum()) for yes, _ in curves), []
+    for yes, no in curves:
+        positive, negative = float(yes.sum()), float(no.sum())
+        if min(positive, negative) > 0:
+            beaten, beating = np.cumsum(no) - no / 2, positive - np.cumsum(yes) + yes / 2
+            area = float(yes @ beaten) / (positive * negative)
+            of_yes = float(np.abs(beaten / negative - area)[yes > 0].max()) / positive
+            of_no = float(np.abs(beating / positive - area)[no > 0].max()) / negative
+            parts.append(2.0 * PART * max(of_yes, of_no, 0.25 / max(positive, negative)) * positive / rows)
+    return float(sum(sorted(parts)[-2:]))
+
+
+def decimals(value: float, error: float) -> float:
+    """Return a score without the decimals that its error hides."""
+    return round(value, max(0, -math.floor(math.log10(error))))
+
+
+def _by_class(tallies: Tallies) -> list[tuple[Floats, Floats]]:
+    """Return rows of each class and the other rows by increasing score of the class, (bins,) each; two classes have one curve."""
+    if len(tallies.scores) > 1 or len(tallies.confusion) == 1:
+        return [(yes, no) for no, yes in tallies.scores]
+    no, yes = tallies.scores[0]
+    return [(yes, no), (no[::-1], yes[::-1])]
