@@ -329,8 +329,8 @@ def compare_scores(
     if (result.get("privacy") or {}).get("epsilon") is not None:
         return  # scores with noise have coarser bins and a loss that is cut
     losses = np.clip(-logs[np.arange(rows), truth], 0.0, 30.0)
-    noted = result["diagnostics"]
     if minimum:
+        noted = result["diagnostics"]
         least = np.sort(-logs, axis=0)[-minimum] if rows >= minimum else (-logs).min(axis=0)
         cut = np.minimum(losses, np.clip(least, 0.0, 30.0)[truth])
         part = 0.5 * max(1.0, float(cut.max()))
