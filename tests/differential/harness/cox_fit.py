@@ -106,7 +106,9 @@ def fit_arguments(draw: Any, people: dict[str, Any], place: dict[str, Any], feat
     """Draw the arguments of a fit."""
     chosen = draw(st.lists(st.sampled_from(features), min_size=1, unique=True))
     arguments: dict[str, Any] = {"time": TIME, "event": EVENT, "features": chosen, "id_column": place["id_column"]}
-    if draw(st.integers(0, 3)) == 3:
+    if draw(st.integers(0, 3)) == 3 and not any(
+        "`" in name for name in chosen
+    ):  # in a formula names stand in backticks
         del arguments["features"]
         arguments["formula"] = cox_formula.drawn(draw, people, place, chosen)
     arguments |= who(draw, place)
@@ -200,6 +202,8 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
     extra = arguments.get("penalty") or arguments.get("strata") or arguments.get("ties") == "efron"
     if arguments.get("solver") == "admm" and extra:
         refuse.append(("ArgumentError", "ADMM as published has neither penalty nor strata nor Efron's ties"))
+    if {TIME, EVENT} & set(cox_formula.used(arguments)):
+        refuse.append(("ArgumentError", "a feature is the outcome"))
     sandwich = arguments.get("robust") or arguments.get("cluster")
     for name, others in UNLIKE.items():
         if arguments.get(name) and any(arguments.get(other, USUAL[other]) != USUAL[other] for other in others):
