@@ -380,8 +380,9 @@ def check_scalar_product(case: Case, outcome: Outcome) -> None:
             minimum = case.limit("minimum_count", 5)
             if sum(value != 0.0 for value in products) < minimum or _stands_out(products, minimum):
                 refuse.append(("ThresholdError", "the columns are zero nearly everywhere"))
+    may += _weighed(case, columns)
     if not refuse:
-        may += _small_group(case, columns) + _weighed(case, columns) + _decoded(case, columns)
+        may += _small_group(case, columns) + _decoded(case, columns)
 
     def compare(result: Any) -> None:
         records = list(joined(case.stations(), case.id_column).values())
