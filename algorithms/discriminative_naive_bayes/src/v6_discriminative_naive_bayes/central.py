@@ -83,8 +83,8 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         return evaluate_model(federation, asked, load)
     further = {**asked.model, "personal_iterations": PERSONAL_ITERATIONS}
     result, again = evaluate_variants(federation, asked, load, [asked.model, further])
-    told = again["diagnostics"]
+    errors = {"log_loss_error", "auc_error"} & set(again["diagnostics"])
     personalized = {name: again[name] for name in ("accuracy", "auc", "log_loss", "n")}
-    personalized |= {name: told[name] for name in ("log_loss_error", "auc_error") if name in told}
+    personalized |= {name: again["diagnostics"][name] for name in sorted(errors)}
     own = {name: result[name] for name in ("accuracy", "auc", "log_loss", "calibration", "roc", "n", "diagnostics")}
     return {**again, **own, "personalized": personalized}
