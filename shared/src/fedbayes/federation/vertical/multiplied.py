@@ -58,7 +58,7 @@ def check(workspace: Workspace, names: Sequence[str]) -> None:
     for name, columns, few in station.noted(KEPT):
         if name not in asked:
             raise MessageError("a request names a product otherwise than its station; the job stops")
-        if not few or NUMBERS not in asked or station.policy.minimum_count <= 1:
+        if not few or NUMBERS not in asked.replace(name, "") or station.policy.minimum_count <= 1:
             continue
         values = station.kept(KEPT)["values"]
         _, counts = np.unique(values[workspace.common_order(len(values))], return_counts=True)
