@@ -97,7 +97,7 @@ def _result(
     """Return the result of an evaluation from the sum of the stations' vectors."""
     tallies, minimum = form.tallies(vector), 0 if added.promises else federation.minimum_count
     seed = int(uniform_bits(1)[0]) if added.private else form.seed(vector)
-    scores, errors = coarse_scores(tallies, minimum, seed)
+    scores, errors = coarse_scores(tallies, minimum, seed, form.largest)
     scores["n"] = round(scores["n"])
     if scores["n"] <= 0:
         raise DataProblem(_why_nobody(added))
