@@ -84,7 +84,7 @@ def exact_scores() -> Iterator[None]:
         "fedbayes.bayes.evaluation.coarse",
         PART=1e-12,
         gathered=lambda confusion, minimum: confusion,
-        kept_losses=lambda tallies, minimum: (tallies.loss, 1e-9),
+        kept_losses=lambda tallies, *_: (tallies.loss, 1e-9),
         tied=lambda scores, minimum: [(yes, no) for no, yes in scores],
     ):
         yield

@@ -23,7 +23,7 @@ DOMAIN = {**{name: {"categories": states} for name, states in CATEGORIES.items()
 OURS = """
 import json, resource, sys, time
 from pathlib import Path
-from fedbayes.bayes.missing import Reading
+from fedbayes.bayes.values.missing import Reading
 from types import SimpleNamespace
 import pyarrow.parquet
 from fedbayes.federation.horizontal import Columns, added, cells, check_bins

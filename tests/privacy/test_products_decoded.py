@@ -1,5 +1,6 @@
 """What the digits of a scalar product tell a station that knows its own numbers: another station's column of few values, record by record."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from unittest import mock
 
@@ -95,6 +96,25 @@ def test_a_node_that_tells_of_single_records_tells_of_them():
     limits = {name: {"minimum_count": 1} for name in SPLIT}
     with OneProcess(by_columns(frame, SPLIT), ["helper"], limits) as running:
         assert product(running, "ill", "cost")["scalar_product"] == pytest.approx(float(frame["ill"] @ frame["cost"]))
+
+
+LONG = [0.130377, 0.296214, 0.470391, 0.831187, 1.104523, 1.700819, 2.300147, 3.102411, 4.700633]
+
+
+@pytest.mark.parametrize(
+    ("values", "counted"),
+    [(LONG, True), (range(1, 10), False), ([0.5, 1.0, 1.5, 2.0, 2.5], False), ([100, 200, 400], False)],
+    ids=["long", "whole", "halves", "hundreds"],
+)
+def test_few_values_of_many_digits_are_numbers_too(tmp_path, values, counted):
+    """Of nine of them the digits of one product tell how many of each have the 1, and several such columns together who."""
+    frame, draw = records(80), np.random.default_rng(5)
+    for name in ("cost", "dose"):
+        frame[name] = np.array(values, dtype=float)[draw.permutation(80) % len(values)]
+    with remembering(by_columns(frame, SPLIT), tmp_path) as running:
+        assert product(running, "ill", "cost")["scalar_product"] == pytest.approx(float(frame["ill"] @ frame["cost"]))
+        with pytest.raises(errors.ThresholdError, match=REFUSED) if counted else nullcontext():
+            product(running, "ill", "dose")
 
 
 def renaming():

@@ -279,6 +279,17 @@ def test_noise_that_hides_nobody_does_not_stand_in_for_that():
     assert "log_loss_error" not in small["diagnostics"]
 
 
+@pytest.mark.parametrize(("least", "coarse"), [(1, False), (5, True)])
+def test_a_result_says_whether_its_scores_are_coarse(least, coarse):
+    frame = table()
+    asked = {"model": made_for(someone(frame, "no"))}
+    with OneProcess(by_rows(frame, "abc"), [], {name: {"minimum_count": least} for name in "abc"}) as running:
+        found = running.run("dp_naive_bayes", "evaluate", asked)
+    told = found["privacy"]["reason"], found["privacy"]["reveals"]["researcher"]
+    assert ["one record's part" in words for words in told] == [coarse, coarse]
+    assert ("log_loss_error" in found["diagnostics"]) is coarse
+
+
 @pytest.mark.parametrize("label", [0, 1])
 def test_two_models_that_predict_one_person_otherwise_still_tell_their_label(label):
     """A gap: of two tasks the accuracies, which are counts, differ by that record."""

@@ -82,6 +82,20 @@ def test_personal_scores_stand_beside_the_global_ones(federation):
     assert 0.5 < result["accuracy"] <= 1
     assert 0.5 < result["personalized"]["accuracy"] <= 1
     assert result["personalized"]["n"] == result["n"] == 350
+    assert result["personalized"]["accuracy"] != result["accuracy"]
+
+
+def test_all_but_the_personal_scores_are_those_of_the_model_itself(federation):
+    fitted = federation.run(ALGORITHM, "fit", {"label": "class", "domain": DOMAIN, "rounds": 1})
+    model = {"model": fitted["model"]}
+    plain, both = (federation.run(ALGORITHM, "evaluate", {**model, "personalize": more}) for more in (False, True))
+    assert both["personalized"]["accuracy"] != plain["accuracy"]
+    for name in ("accuracy", "auc", "log_loss", "calibration", "roc", "n", "diagnostics"):
+        assert both[name] == plain[name], name
+    errors = {"log_loss_error", "auc_error"}
+    assert errors < set(both["diagnostics"])
+    assert errors < set(both["personalized"])
+    assert both["federation"]["rounds"] == plain["federation"]["rounds"] + 1
 
 
 def test_learning_beats_plain_naive_bayes_on_dependent_columns(tables):

@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from fedbayes.bayes.evaluation import coarse, metrics
 from fedbayes.bayes.evaluation.metrics import row_losses
-from fedbayes.bayes.evaluation.tallies import Tallies, scores_of, tally
+from fedbayes.bayes.evaluation.tallies import Tallies, joint_table, scores_of, tallies_of_joint, tally
 
 MINIMUM = 5
 
@@ -85,6 +85,16 @@ def test_few_records_beyond_all_others_count_as_the_next():
     assert part == between == other == pytest.approx(0.65, abs=0.02)
     assert coarse.gathered(np.array([[20.0, 3.0], [9.0, 1.0]]), MINIMUM).tolist() == [[23.0, 0.0], [10.0, 0.0]]
     assert coarse.gathered(np.array([[2.0, 1.0], [0.0, 1.0]]), MINIMUM).tolist() == [[2.0, 1.0], [0.0, 1.0]]
+
+
+def test_losses_that_were_cut_before_are_cut_once():
+    """Of noise that hides nobody a row's loss is at most 8, and no more is taken off the few largest."""
+    truth, odds = np.array([0, 1] * 30 + [1] * 4), np.concatenate([np.full(60, -1.0), np.full(4, -40.0)])
+    logs = -np.logaddexp(0.0, np.stack([odds, -odds], axis=1))
+    world = tallies_of_joint(joint_table(truth, logs, 32), 8.0)
+    total, _ = coarse.kept_losses(world, MINIMUM, 8.0)
+    assert world.loss - total == pytest.approx(4 * (8.0 - np.log1p(np.e)), abs=2.0)
+    assert coarse.coarse_scores(world, MINIMUM, 1, 8.0)[1]["log_loss_error"] * 64 < 2.0
 
 
 def test_too_few_records_have_no_area_and_noise_below_zero_is_cut():

@@ -80,8 +80,8 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
 
     Notes
     -----
-    **Reveals** to central the sums over the records of all stations. Predictions that fewer records of this station have than it
-    lets be counted are those of a group, so that no network that was made for it singles out one record.
+    **Reveals** to central the sums over the records of all stations, and that of a digest of every station's rows. Predictions that fewer records of
+    this station have than it lets be counted are those of a group, so that no network that was made for it singles out one record.
     **Assumes** that at least two stations do not collude with central.
     """
     station.require_private(False)

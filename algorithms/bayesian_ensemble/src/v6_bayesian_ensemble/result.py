@@ -22,7 +22,7 @@ SECRET = {
 EXACT = "the members' networks are computed from exact counts: of one station where it learned alone, else of the common records"
 STAYED = "the classes that occur at each station and its number of rows are exact; the members stay at their stations"
 SCORED = "exact sums over records are released"
-COARSE = ", but for area and log loss to about one record's part"
+COARSE = ", area and log loss to about one record's part"
 JOINED = {
     "stations": "their own members, the number of records",
     "helper": "the number of records of each station and in common",

@@ -71,7 +71,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``accuracy``, ``auc``, ``log_loss``, ``calibration``, ``n``; ``personalized``.
+        ``accuracy``, ``auc``, ``log_loss``, ``calibration``, ``n``; ``personalized`` has those after improvement, without ``calibration``.
 
     Raises
     ------
@@ -83,5 +83,8 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         return evaluate_model(federation, asked, load)
     further = {**asked.model, "personal_iterations": PERSONAL_ITERATIONS}
     result, again = evaluate_variants(federation, asked, load, [asked.model, further])
-    scores = {name: again[name] for name in ("accuracy", "auc", "log_loss", "n")}
-    return {**again, **{name: result[name] for name in (*scores, "calibration")}, "personalized": scores}
+    errors = {"log_loss_error", "auc_error"} & set(again["diagnostics"])
+    personalized = {name: again[name] for name in ("accuracy", "auc", "log_loss", "n")}
+    personalized |= {name: again["diagnostics"][name] for name in sorted(errors)}
+    own = {name: result[name] for name in ("accuracy", "auc", "log_loss", "calibration", "roc", "n", "diagnostics")}
+    return {**again, **own, "personalized": personalized}

@@ -49,7 +49,9 @@ WORDS = (
     "batches",
     "method",
     "accuracy",
+    "auc_error",
     "log_loss",
+    "log_loss_error",
     "rows",
 )
 """Fields inside answers that are words of ours; other names there are columns or organizations and stay as they are."""

@@ -144,7 +144,6 @@ def _measures(
         "auc_by_time": measures.dynamic_areas(
             outcome.time, outcome.event, predictor, outcome.stratum, times, RESOLUTION
         ),
-        "integrated_brier_score": measures.integrated_brier(outcome.time, outcome.event, predicted, times),
         "times": times.tolist(),
         "brier_scores": measures.brier_scores(outcome.time, outcome.event, predicted, times).tolist(),
         "calibration": by_time[middle],

@@ -222,7 +222,8 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
 def partial_judge(station: Station, request: JudgeRequest) -> AssessReply:
     """Compare predictions of held-out records with their outcomes. The outcome holder only.
 
-    **Reveals** to central measures of each fold, and of groups of at least `minimum_count` records. **Assumes** what the module says.
+    **Reveals** to central measures of each fold, and of groups of at least `minimum_count` records, in steps of about one record (`cox.scores`).
+    **Assumes** what the module says.
     """
     station.require_private(False)
     asked = [request.baselines, request.times, request.groups]

@@ -41,7 +41,7 @@ MOST_NUMBERS = 1_500_000  # rows times columns of all fits that share rounds: 24
 REVEALS = {
     "central": "for every fold what a fit reveals: gradient, information matrix and a scalar check at every step, baseline hazard at times "
     "with several events between them; measures; not which record is in which fold",
-    "researcher": "measures of every fold with enough events, and of groups of records",
+    "researcher": "measures of every fold with enough events, and of groups of records, in steps of about one record",
     "label_holder": "one total linear predictor of every record, under the coefficients of the fit that did not see it, which it does "
     "not know; otherwise uniform vectors",
     "stations": "which records form a fold (at random), numbers of rows and steps, and uniform vectors"

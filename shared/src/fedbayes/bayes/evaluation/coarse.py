@@ -51,7 +51,9 @@ def near_power(deviation: float, seed: int, name: str) -> float:
     return float(2.0 ** math.floor(math.log2(deviation) + uniform(seed, f"{name}_error")))
 
 
-def coarse_scores(tallies: Tallies, minimum: float, seed: int) -> tuple[dict[str, Any], dict[str, float]]:
+def coarse_scores(
+    tallies: Tallies, minimum: float, seed: int, largest: float = metrics.LARGEST_LOSS
+) -> tuple[dict[str, Any], dict[str, float]]:
     """Return `scores_of` as they may be told, and how far the log loss and the area may be from the exact ones.
 
     Parameters
@@ -62,6 +64,8 @@ def coarse_scores(tallies: Tallies, minimum: float, seed: int) -> tuple[dict[str
         Fewest rows that anything is told of; with 1 or less nothing is hidden, and the scores are those of `scores_of`.
     seed : int
         The sum of every station's `seed_of`; with noise any number.
+    largest : float
+        Largest loss of a row in the tallies.
 
     Returns
     -------
@@ -79,7 +83,7 @@ def coarse_scores(tallies: Tallies, minimum: float, seed: int) -> tuple[dict[str
         np.maximum(tallies.scores, 0.0), np.maximum(tallies.confusion, 0.0), tallies.confidence, tallies.loss
     )
     scores["accuracy"] = float(np.trace(gathered(tallies.confusion, minimum))) / rows
-    total, part = kept_losses(tallies, minimum)
+    total, part = kept_losses(tallies, minimum, largest)
     loss, error = _blurred(total, part, seed, "log_loss")
     scores["log_loss"], errors = decimals(max(loss, 0.0) / rows, error / rows), {"log_loss_error": error / rows}
     curves = tied(tallies.scores, minimum)
@@ -109,16 +113,16 @@ def _blurred(exact: float, part: float, seed: int, name: str) -> tuple[float, fl
     return exact + part * drawn(seed, name), near_power(part, seed, name)
 
 
-def kept_losses(tallies: Tallies, minimum: float) -> tuple[float, float]:
+def kept_losses(tallies: Tallies, minimum: float, largest: float = metrics.LARGEST_LOSS) -> tuple[float, float]:
     """Return the sum of losses with those of fewer than `minimum` records beyond all others cut, and the deviation of what is added to it."""
-    total, largest = tallies.loss, LEAST_LOSS
+    total, most = tallies.loss, LEAST_LOSS
     for own, other in _by_class(tallies):
-        losses = losses_of_bins(len(own))
+        losses = losses_of_bins(len(own), largest)
         least = min(int(np.searchsorted(np.cumsum(own + other), minimum)), len(own) - 1)
         kept = np.minimum(losses, losses[least])
         total -= float(own @ (losses - kept))
-        largest = max(largest, float(kept[own > 0].max(initial=0.0)))
-    return total, PART * largest
+        most = max(most, float(kept[own > 0].max(initial=0.0)))
+    return total, PART * most
 
 
 def tied(scores: Floats, minimum: float) -> list[metrics.Sides]:

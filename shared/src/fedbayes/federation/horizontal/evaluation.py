@@ -22,7 +22,8 @@ from .noise import CountNoise
 from .tallying import C, Classifier, EvaluateRequest, Form, Loader
 from .units import Unit
 
-EXACT = "the scores are exact, but for area and log loss to about one record's part; give epsilon for noisy ones"
+EXACT, NOISE = "the scores are exact", "; give epsilon for noisy ones"
+COARSE = ", area and log loss to about one record's part"
 LOUD = 0.05
 """Deviation of the accuracy by the noise that is warned of."""
 
@@ -96,7 +97,7 @@ def _result(
     """Return the result of an evaluation from the sum of the stations' vectors."""
     tallies, minimum = form.tallies(vector), 0 if added.promises else federation.minimum_count
     seed = int(uniform_bits(1)[0]) if added.private else form.seed(vector)
-    scores, errors = coarse_scores(tallies, minimum, seed)
+    scores, errors = coarse_scores(tallies, minimum, seed, form.largest)
     scores["n"] = round(scores["n"])
     if scores["n"] <= 0:
         raise DataProblem(_why_nobody(added))
@@ -108,7 +109,7 @@ def _result(
     }
     return federation.result(
         model=None,
-        privacy=evaluation_privacy(added, whom, classifier.schema[classifier.label].cardinality),
+        privacy=_privacy(added, whom, classifier.schema[classifier.label].cardinality, bool(errors)),
         diagnostics={**confusion, **noise, **errors},
         **scores,
     )
@@ -147,18 +148,18 @@ def load_model(load: Loader[C], model: Any) -> C:
     raise ArgumentError(text if text.startswith("model") else f"model: {text}")
 
 
-def evaluation_privacy(noise: CountNoise, unit: Unit, classes: int) -> dict[str, Any]:
-    """Return the privacy statement of the evaluation of a model of so many classes."""
+def _privacy(noise: CountNoise, unit: Unit, classes: int, coarse: bool) -> dict[str, Any]:
+    """Return the privacy statement of the evaluation of a model of so many classes; `coarse`: whether small counts are hidden."""
     reveals = {
-        "researcher": "the scores, the confusion table, calibration and curves over all stations; "
-        "of exact ones no small counts, and area and log loss to about one record's part",
+        "researcher": "the scores, the confusion table, calibration and curves over all stations"
+        + (f", without small counts{COARSE}" if coarse else ""),
         "central": "the sums of scores over all stations, not those of one"
         if noise.placement != "local"
         else "every station's noisy sums of scores",
         "stations": "the model",
     }
     if not noise.private:
-        return results.not_private(EXACT, reveals)
+        return results.not_private(EXACT + (COARSE if coarse else "") + NOISE, reveals)
     return noise.statement(
         unit,
         composition="1 query: rows by true class and bin of the score, of which all scores follow"

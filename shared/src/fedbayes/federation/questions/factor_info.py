@@ -103,7 +103,7 @@ class FactorInfo(Message):
 
 
 NUMBERS = '["values",'
-"""How the name begins of a factor of numbers of many values, and what is in the name of a product of one."""
+"""How the name begins of a factor of numbers of many values or digits, and what is in the name of a product of one."""
 STATES = '["states",'
 """How the name begins of a factor that shows in which states columns are; see `factor_name`."""
 

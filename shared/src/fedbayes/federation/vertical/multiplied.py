@@ -26,9 +26,9 @@ TOLD = 0.5
 """Which part of a column's values products may tell."""
 KEPT = "multiplied"
 TOO_MANY = (
-    "columns: a column of few values multiplied by another organization's numbers: with the products that were told before, this one would show whose numbers "
-    "add up to it; one is told for every 60 records, or more where most have the same value; ask for one that was told, for fewer of them, or use more "
-    "records"
+    "columns: a column of at most ten values is multiplied by another organization's numbers once for every 60 records, and less often where most have the "
+    "same value: with the products that were told before, the digits of this one would show whose numbers add up to it; ask for one of those again, or use "
+    "more records"
 )
 
 
@@ -58,7 +58,7 @@ def check(workspace: Workspace, names: Sequence[str]) -> None:
     for name, columns, few in station.noted(KEPT):
         if name not in asked:
             raise MessageError("a request names a product otherwise than its station; the job stops")
-        if not few or NUMBERS not in asked or station.policy.minimum_count <= 1:
+        if not few or NUMBERS not in asked.replace(name, "") or station.policy.minimum_count <= 1:
             continue
         values = station.kept(KEPT)["values"]
         _, counts = np.unique(values[workspace.common_order(len(values))], return_counts=True)

@@ -23,14 +23,14 @@ from .folds import MOST_FOLDS, drawn_secret, fold_of
 from .identifiers import matched_texts
 from .messages import Setup
 from .states import ColumnStates
-from .values import check_spread, counted, fixed_point, is_code, is_few, product_of
+from .values import check_spread, counted, fixed_point, is_code, is_short, product_of
 from .workspace import DTYPES, PURPOSE, Workspace, factor
 
 MOST_OPENING_BYTES = 1_000_000_000  # of one station in one round
 MOST_OPTIONAL_CELLS = 1_000_000
 """Joint states times rows of all that is optional at a station; beyond it is left out."""
-FEW = "codes"
-"""Kind of the factor of numbers, in the place of `values`, where these are few different ones."""
+SHORT = "codes"
+"""Kind of the factor of numbers, in the place of `values`, where these are few different ones with few digits."""
 COUNTED = "counted"
 """Kind of the factor that goes with `values`: 1 where a record counts in the product."""
 FOLDS = "~folds:"
@@ -169,8 +169,8 @@ class Encoder:
     def _add(self, part: OwnPart, want: Wanted, own: list[str], stage: int, bits: int) -> None:
         owner = None if want.kind == "states" else self.own
         product = self._product(own) if want.kind == "values" else np.zeros(0)
-        few = want.kind == "values" and is_few(product)
-        name = factor_name(FEW if few else want.kind, own, owner, want.conditions)
+        short = want.kind == "values" and is_short(product)
+        name = factor_name(SHORT if short else want.kind, own, owner, want.conditions)
         if any(info.name == name for info in part.infos):
             return
         complete = want.kind == "states"

@@ -36,7 +36,7 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     **Reveals** to the helper the number of rows, and of united records which of the columns asked for are here; to the other stations the
     number of rows and uniform openings; to central the number of rows, which of the columns asked for are here, their states where no domain was given,
     of numbers that are to be multiplied the power of two above the largest and whether few are exact, and this node's limits; to all of these whether
-    such numbers are few different ones.
+    such numbers are few different ones with few digits.
     **Assumes** that the helper colludes with no station; without one, that the second and the third station, which match, collude with none.
     """
     if request.wanted and not request.setup.covered and (request.setup.private or request.setup.guarded):

@@ -86,6 +86,14 @@ def is_few(product: Floats) -> bool:
     return len(np.unique(product)) <= FEW_VALUES
 
 
+def is_short(product: Floats) -> bool:
+    """Whether a product's values are few and have two digits at most, up to a factor, so that sums of them have few digits too: 0 and 1; 5, 7.5 and 10."""
+    distinct = np.unique(product)
+    largest = float(np.abs(distinct).max(initial=0.0)) or 1.0
+    units = distinct / largest * 10.0 * float(f"{largest:.1e}".partition("e")[0])
+    return len(distinct) <= FEW_VALUES and bool(np.allclose(units, np.rint(units), rtol=0.0, atol=1e-9))
+
+
 def is_code(product: Floats) -> bool:
     """Whether a product's values are few and some records do not count in it, so that sums of it are counts of the records that do."""
     return is_few(product) and not bool(counted(product).all())
