@@ -223,7 +223,8 @@ def test_rounds_and_errors_on_real_data(paper_data, name, solver, ties):
     )
     assert error <= 1e-6
     assert difference <= 1e-6
-    assert rounds <= (30 if solver == "bfgs" else 80)
+    small_ties = ties == "efron"  # one round more in each of up to four information matrices
+    assert rounds <= (27 + 4 * small_ties if solver == "bfgs" else 80)
 
 
 def test_five_stations(paper_data):
