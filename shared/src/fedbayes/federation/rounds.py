@@ -152,13 +152,10 @@ class Federation(Job):
         entry = self._log.start(function, participants, sum(part.size for part in sent))
         if last:
             self._ended.update(participants)
-        # Who is sent little computes while longer messages are on their way.
-        tasks = {
-            part.members: self._transport.create(part, round_name) for part in sorted(sent, key=lambda part: part.size)
-        }
+        tasks = [self._transport.create(part, round_name) for part in sent]
         answers: dict[int, Any] = {}
-        for part in sent:
-            answers.update(self._transport.collect(tasks[part.members], part, began, timeout, entry))
+        for task, part in zip(tasks, sent, strict=True):
+            answers.update(self._transport.collect(task, part, began, timeout, entry))
         entry["seconds"] = round(time.monotonic() - began, 4)
         for member in sorted(self._transport.repeated):
             self.warn(f"{self.name(member)} was asked again in a round: the platform had lost its reply")
