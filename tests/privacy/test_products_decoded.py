@@ -144,3 +144,21 @@ def test_central_cannot_name_numbers_as_few_values(helpers):
     )
     with running, renaming(), refusing:
         running.run("scalar_product", "scalar_product", asked, "b")
+
+
+def test_each_product_of_a_station_is_judged_by_its_own_values():
+    """A central that asks for two products of one station does not have a rare column pass as another one."""
+    kept, asked = {}, []
+    rare, even = (np.arange(200) < 10).astype(float), (np.arange(200) % 2).astype(float)
+    station = mock.Mock(manifest=None, policy=mock.Mock(minimum_count=5))
+    station.noted.return_value = [["even", ["even"], True], ["rare", ["rare"], True]]
+    station.keep.side_effect = lambda name, values: kept.update({name: {"values": values}})
+    station.kept.side_effect = kept.__getitem__
+    station.history.questions.multiplies.side_effect = lambda columns, digest, most: (
+        asked.append((*columns, most)) or True
+    )
+    workspace = mock.Mock(station=station, common_order=np.arange)
+    multiplied.note(workspace, "even", ["even"], even)
+    multiplied.note(workspace, "rare", ["rare"], rare)
+    multiplied.check(workspace, ["even", "rare", '["values",[["cost"]]]'])
+    assert asked == [("even", 3), ("rare", 0)]

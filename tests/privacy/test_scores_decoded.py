@@ -324,3 +324,17 @@ def test_a_tenth_of_its_own_tells_no_label():
             found.append(calibration(confidence, MINIMUM))
         assert found[0]["error"] == found[1]["error"] == pytest.approx(0.05)
         assert np.isnan(found[0]["rows"][[3, 5, 7]]).all()
+
+
+def test_the_digest_of_rows_is_keyed_where_a_node_has_a_folder(tmp_path):
+    """Else whoever sees it might try guesses of all rows on it; the same question at the same nodes has the same answer all the same."""
+    frame, asked = table(), {"model": made_for(someone(table(), "no"))}
+
+    def losses(folder):
+        folder.mkdir()
+        with remembering(by_rows(frame, "abc"), folder, allow_foreign_models=True) as running:
+            return [running.run("dp_naive_bayes", "evaluate", asked)["log_loss"] for _ in range(2)]
+
+    first, second = losses(tmp_path / "first"), losses(tmp_path / "second")
+    assert first[0] == first[1] != second[0] == second[1]
+    assert coarse.seed_of(np.zeros(3), np.zeros((3, 2))) != coarse.seed_of(np.zeros(3), np.zeros((3, 2)), bytes(32))

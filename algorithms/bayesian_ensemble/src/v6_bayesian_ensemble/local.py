@@ -80,8 +80,9 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
 
     Notes
     -----
-    **Reveals** to central the sums over the records of all stations, and that of a digest of every station's rows. Predictions that fewer records of
-    this station have than it lets be counted are those of a group, so that no network that was made for it singles out one record.
+    **Reveals** to central the sums over the records of all stations, and that of a digest of every station's rows, keyed where the node has a folder
+    database. Predictions that fewer records of this station have than it lets be counted are those of a group, so that no network that was made for it
+    singles out one record.
     **Assumes** that at least two stations do not collude with central.
     """
     station.require_private(False)
@@ -92,7 +93,8 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
     truth = column_codes(frame[model.label], model.classes, None)
     together = grouped(np.exp(logs), np.ones(len(logs)), station.policy.minimum_count)
     logs = np.log(np.maximum(together, np.exp(LEAST_LOG)))
-    return _counted(station, tallies.summed(truth, logs, seed_of(truth, logs)).view(np.uint64))
+    seed = seed_of(truth, logs, station.secret_for("exact scores"))
+    return _counted(station, tallies.summed(truth, logs, seed).view(np.uint64))
 
 
 def _counted(station: Station, vector: Words, queries: int = 1) -> TalliesReply:

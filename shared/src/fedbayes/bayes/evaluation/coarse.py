@@ -6,7 +6,8 @@ and added, once for all stations: half the largest loss of a record, or the most
 not few records carry. A model that gives few records a loss beyond those of all others is not told by that: these count as the least of the `minimum` largest
 losses that records would have, were they all of the class, which hangs on no label.
 
-The draw follows from every station's rows in their order, so that the same question has the same answer, and nobody who lacks them can repeat it.
+The draw follows from every station's rows in their order, and from a secret of each, so that the same question has the same answer, and nobody else can
+repeat it.
 """
 
 from __future__ import annotations
@@ -28,10 +29,13 @@ LEAST_LOSS = 1.0
 """What one record may move a sum of losses, in nats, at least: also where none adds as much."""
 
 
-def seed_of(truth: Array, log_probabilities: Floats) -> int:
-    """Return what a station adds to the seed of the draws, a signed number of 64 bits that nobody guesses who lacks its rows."""
+def seed_of(truth: Array, log_probabilities: Floats, secret: bytes = b"") -> int:
+    """Return what a station adds to the seed of the draws, a signed number of 64 bits: a digest of its rows, keyed with a `secret` of at most 64 bytes.
+
+    Without one, who sees it may try guesses of all of the rows on it.
+    """
     rows = np.ascontiguousarray(truth, dtype=np.int64).tobytes() + np.ascontiguousarray(log_probabilities).tobytes()
-    return int.from_bytes(hashlib.blake2b(rows, digest_size=8).digest(), "little", signed=True)
+    return int.from_bytes(hashlib.blake2b(rows, digest_size=8, key=secret).digest(), "little", signed=True)
 
 
 def uniform(seed: int, name: str) -> float:

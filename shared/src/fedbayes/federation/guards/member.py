@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
@@ -68,6 +69,13 @@ class Member:
     def identity(self) -> SigningPair | None:
         """The node's lasting key pair, if it has a folder database."""
         return lasting_keys(self.policy)
+
+    def secret_for(self, purpose: str) -> bytes:
+        """Return 32 bytes for a purpose that only this node knows, the same in every job; none without a folder database."""
+        pair = self.identity
+        return (
+            b"" if pair is None else hashlib.blake2b(purpose.encode(), key=pair.private_bytes, digest_size=32).digest()
+        )
 
     # -- the other members -----------------------------------------------------------------------------------------------
 

@@ -195,7 +195,7 @@ def tally_station(
     every tally is cut before it becomes a whole number. With noise no value of the table is refused.
 
     **Reveals** to central the sum of the tallies over the stations only (``local`` noise: the noisy tallies); of exact ones the sum of a digest of every
-    station's rows too, from which follows what is added to the scores.
+    station's rows too, from which follows what is added to the scores. Where the node has a folder database it is keyed: no guess of rows can be tried on it.
     **Assumes** that at least two stations do not collude with central.
     """
     station.require_private(request.noise.promises)
@@ -220,7 +220,10 @@ def tally_station(
         used &= truth >= 0
         numeric = {name: encoded[name] for name in schema.names if not schema[name].is_categorical}
         logs = model.predict_log_proba(with_columns(frame, numeric)[used])
-    queries = form.queries(truth[used].astype(np.int64), metrics.bounded_logs(logs, classes))
+    labels, logs = truth[used].astype(np.int64), metrics.bounded_logs(logs, classes)
+    queries = form.queries(labels, logs)
+    if not form.noisy:
+        queries.append(Query(np.array([seed_of(labels, logs, station.secret_for("exact scores"))])))
     return answer(station, release(station, queries, request.noise, "evaluation"), request.noise)
 
 
@@ -240,10 +243,7 @@ def _refuse_unknown(schema: Schema, label: Column, frame: Any, name: str) -> Non
 
 
 def _queries(truth: Array, logs: Floats, form: Form) -> list[Query]:
-    """Return the four queries of an evaluation with what one row changes in each, for logarithms as `metrics.bounded_logs` leaves them.
-
-    Of an exact one the seed is a fifth.
-    """
+    """Return the four queries of an evaluation with what one row changes in each, for logarithms as `metrics.bounded_logs` leaves them."""
     tallies = tally(truth, logs, form.bins, form.largest)
     losses = metrics.row_losses(truth, logs, form.largest) * form.loss_units
     total = np.rint(losses).sum() if form.noisy else np.rint(losses.sum())  # with noise a row changes a whole number
@@ -251,10 +251,9 @@ def _queries(truth: Array, logs: Floats, form: Form) -> list[Query]:
     counts = (tallies.scores, tallies.confusion, tallies.confidence)
     scores, confusion, confidence = (np.rint(part).astype(np.int64) for part in counts)
     most = form.largest * form.loss_units
-    queries = [
+    return [
         Query(scores, curves, float(np.sqrt(curves)), nonnegative=True),
         Query(confusion, nonnegative=True),
         Query(confidence, nonnegative=True),
         Query(np.array([total], dtype=np.int64), most, most, nonnegative=True),
     ]
-    return queries if form.noisy else [*queries, Query(np.array([seed_of(truth, logs)]))]

@@ -37,7 +37,7 @@ def note(workspace: Workspace, name: str, columns: Sequence[str], product: Float
     few = is_few(product)
     workspace.station.note(KEPT, [name, list(columns), few])
     if few:
-        workspace.station.keep(KEPT, values=product)
+        workspace.station.keep(f"{KEPT}|{name}", values=product)
 
 
 def check(workspace: Workspace, names: Sequence[str]) -> None:
@@ -60,7 +60,7 @@ def check(workspace: Workspace, names: Sequence[str]) -> None:
             raise MessageError("a request names a product otherwise than its station; the job stops")
         if not few or NUMBERS not in asked.replace(name, "") or station.policy.minimum_count <= 1:
             continue
-        values = station.kept(KEPT)["values"]
+        values = station.kept(f"{KEPT}|{name}")["values"]
         _, counts = np.unique(values[workspace.common_order(len(values))], return_counts=True)
         mixed = float(counts @ np.log2(counts.sum() / counts))
         read = "" if station.manifest is None else station.manifest.dictionary
