@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 from .cases import Case, Difference, Outcome, close, judge, same
 from .dp_naive_bayes import evaluate_step
 from .records import Refusals
-from .rows import HUGE_EPSILON, LABEL, classified, compare_scores, edges_of, encoded, lies_outside, limits, who
+from .rows import (
+    HUGE_EPSILON,
+    LABEL,
+    check_confusion,
+    classified,
+    compare_scores,
+    edges_of,
+    encoded,
+    lies_outside,
+    limits,
+    who,
+)
 
 ALGORITHM = "discriminative_naive_bayes"
 
@@ -178,7 +189,7 @@ def evaluate_cases(draw: Any) -> Case:
     fit.pop("personalize", None)
     steps = [["fit", fit], evaluate_step(draw, place)]
     steps[1][1].pop("noise", None)
-    if draw(st.integers(0, 4)) == 4:
+    if draw(st.integers(0, 4)) >= 3:
         steps[1][1]["personalize"] = draw(st.booleans())
     return Case(ALGORITHM, "evaluate", place["organizations"], place["central"], steps)
 
@@ -198,6 +209,8 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
         model = outcome.results[0]["model"]
         codes, truth, near = codes_and_edges(case, fit | {"bins": model["bins"]}, case.used())
         same("n", result["n"], int((truth >= 0).sum()))
+        if case.arguments.get("epsilon") is None:
+            check_confusion(result, case.limit("minimum_count", 5))
         if plain(fit) and not near:
             base = np.array(model["tables"]["base"])
             single, tables = np.array(model["tables"]["single"]), []

@@ -295,6 +295,13 @@ MOST_DRAWN = 15.0
 """Deviations: what is added to a score is further off once in a thousand million."""
 
 
+def check_confusion(result: dict[str, Any], minimum: int) -> None:
+    """Hold an exact accuracy against the confusion table that is told beside it, where that is whole."""
+    table = np.array((result.get("diagnostics") or {}).get("confusion") or [], dtype=float)
+    if table.size and not np.isnan(table).any() and table.sum(axis=0).min() >= minimum:
+        close("accuracy beside the confusion", result["accuracy"], float(np.trace(table) / table.sum()), 1e-9, 1e-9)
+
+
 def compare_scores(
     result: dict[str, Any],
     logs: Any,
@@ -328,6 +335,7 @@ def compare_scores(
     close("accuracy", result["accuracy"], float(right.mean()), 1e-9, ties / rows + 1e-9)
     if (result.get("privacy") or {}).get("epsilon") is not None:
         return  # scores with noise have coarser bins and a loss that is cut
+    check_confusion(result, minimum)
     losses = np.clip(-logs[np.arange(rows), truth], 0.0, 30.0)
     if minimum:
         noted = result["diagnostics"]
