@@ -30,15 +30,17 @@ def lower_bound(one: np.ndarray, other: np.ndarray, delta: float = 0.0, confiden
     )
 
 
-def again(audit: Callable[[], float], claim: float) -> float:
-    """Return the smallest bound of up to three audits, each of fresh samples; the first that does not exceed the claim is the last.
+def again(audit: Callable[[], float], most: float = math.inf, above: float = -math.inf) -> float:
+    """Return the bound of the first of up to three audits, each of fresh samples, that is above `above` and not beyond `most`, or else the last.
 
-    A bound above the truth is chance in one of a hundred audits, of which there are many; three times running it is not.
+    A bound beyond the truth, or a control that is not seen, is chance in one of a hundred audits, of which there are many; three times running it is not.
     """
-    found = [audit()]
-    while found[-1] > claim and len(found) < AUDITS:
-        found.append(audit())
-    return min(found)
+    found = audit()
+    for _ in range(AUDITS - 1):
+        if above < found <= most:
+            break
+        found = audit()
+    return found
 
 
 def some(cases: Iterable[Any]) -> list[Any]:

@@ -33,13 +33,15 @@ def lower_bound(epsilon: float, claimed_tables: int, draws: int) -> float:
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_tables_keep_their_epsilon_and_half_the_noise_does_not(epsilon) -> None:
     assert again(lambda: lower_bound(epsilon, 2, 40_000), epsilon) <= epsilon
-    assert lower_bound(epsilon, 1, 40_000) > epsilon  # noise for one table on two: the audit sees it
+    assert (
+        again(lambda: lower_bound(epsilon, 1, 40_000), above=epsilon) > epsilon
+    )  # noise for one table on two: the audit sees it
 
 
 @pytest.mark.audit
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_tables_keep_their_epsilon_in_many_draws(epsilon) -> None:
-    found = again(lambda: lower_bound(epsilon, 2, 300_000), epsilon)
+    found = again(lambda: lower_bound(epsilon, 2, 300_000), epsilon, 0.9 * epsilon)
     assert 0.9 * epsilon < found <= epsilon
 
 
@@ -68,7 +70,7 @@ def test_two_batches_with_gaussian_noise_keep_their_epsilon_and_delta_and_noise_
     draws: int,
 ) -> None:
     assert again(lambda: excess(1.0, 2, draws), DELTA) <= DELTA
-    assert excess(1.0, 1, draws) > DELTA
+    assert again(lambda: excess(1.0, 1, draws), above=DELTA) > DELTA
 
 
 TABLES = [tuple(pair) for pair in combinations("abc", 2)]
@@ -114,4 +116,4 @@ def test_differences_between_states_keep_their_epsilon_and_delta(replaced) -> No
 
 
 def test_noise_for_a_record_without_values_is_too_little_for_one_with_other_values() -> None:
-    assert differences_excess(replaced=True, claimed=False, draws=40_000) > DELTA
+    assert again(lambda: differences_excess(replaced=True, claimed=False, draws=40_000), above=DELTA) > DELTA

@@ -259,8 +259,8 @@ def test_all_sums_of_a_step_together_keep_their_promise_and_a_third_of_the_noise
         score, gap = scores(3, 20_000, scale)
         return lower_bound(score + gap, score[::-1], 1e-6)
 
-    assert 0.0 < again(bound, 1.0) <= 1.0
-    assert bound(1 / 3) > 1.0
+    assert 0.0 < again(bound, 1.0, 0.0) <= 1.0
+    assert again(lambda: bound(1 / 3), above=1.0) > 1.0
 
 
 def test_what_is_revealed_says_of_a_sum_nothing_below_a_unit_of_noise():
