@@ -78,6 +78,20 @@ def test_private_newton(recorded, patients):
     assert_parity(result, pooled(patients))
     assert result["federation"]["rounds"] <= 80
     assert_dealer_and_requests_carry_no_plain_record(recorded, patients)
+    assert_roles_see_where_the_baseline_is_read(recorded, patients, result)
+
+
+def assert_roles_see_where_the_baseline_is_read(federation, patients, result):
+    """Requests tell stations and helper after how many records each time of the baseline comes, which the result says."""
+    seen = {}
+    for entry in federation.transcript:
+        for stage in (entry["body"] or {}).get("stages") or []:
+            if stage["rows"]:
+                seen[entry["organization"]] = stage["rows"]
+    before = [int((patients["time"] < time).sum()) for time in result["model"]["baseline"]["time"]]
+    assert seen == dict.fromkeys(("a", "b", "c", "helper"), before)
+    reveals = result["privacy"]["reveals"]
+    assert all("how many records leave before" in reveals[role] for role in ("central", "stations", "helper"))
 
 
 def assert_dealer_and_requests_carry_no_plain_record(federation, patients):

@@ -18,6 +18,8 @@ from .cox.survival import curve_json
 from .rounds.setup import Prepared
 
 NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard are released without noise"
+BEFORE_TIMES = "how many records leave before each time of the baseline"
+"""What of the outcome all roles learn, all but central without the times: where on shares the hazard is read."""
 AS_ASKED = ("ties", "penalty", "time", "event", "strata", "weights", "entry")
 """Arguments that a model holds as they were given."""
 
@@ -120,6 +122,9 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
         "helper": "numbers of rows, columns and steps; with an identifier column, sizes of the overlaps",
         **statement_of(federation.name(prepared.plan.holders[-1])),
     }
+    base["central"] += f"; {BEFORE_TIMES}"
+    for role in ("stations", "helper"):
+        base[role] += f"; {BEFORE_TIMES}, without the times"
     if prepared.plan.complete:
         base["stations"] += (
             "; how many records are complete, in each stratum, and the sums of their own columns over these"

@@ -23,6 +23,7 @@ from ..cox.inference import likelihood_ratio, score_test
 from ..cox.survival import Steps
 from ..cox.tails import CROWD
 from ..messages.scoring import Curve
+from ..result import BEFORE_TIMES
 from ..rounds.lockstep import Alone, alone
 from ..rounds.setup import Prepared, prepare
 from ..rounds.stages import mean_predictor
@@ -41,11 +42,12 @@ REASON = "computed from the records without noise"
 REVEALS = {
     "central": "gradient and information matrix at zero and at the model's coefficients (and at a point or two between), baseline hazard "
     "at times with several events between them, linear predictor at the mean, numbers of records and events, "
-    "scales of the features and how far heavy tails reach, both coarse",
+    "scales of the features and how far heavy tails reach, both coarse; " + BEFORE_TIMES,
     "researcher": "the metrics",
     "stations": "numbers of rows and steps, and uniform vectors; also the one with the outcome"
-    "; with an identifier column, which of their own records are common to all",
-    "helper": "numbers of rows, columns and steps; with an identifier column, sizes of the overlaps",
+    f"; with an identifier column, which of their own records are common to all; {BEFORE_TIMES}, without the times",
+    "helper": "numbers of rows, columns and steps; with an identifier column, sizes of the overlaps; "
+    f"{BEFORE_TIMES}, without the times",
 }
 
 

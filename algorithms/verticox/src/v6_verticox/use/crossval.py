@@ -28,6 +28,7 @@ from ..messages.folds import (
 )
 from ..messages.scoring import AssessReply, Curve
 from ..messages.setup import Outcome
+from ..result import BEFORE_TIMES
 from ..rounds.lockstep import FoldRounds, in_lockstep
 from ..rounds.setup import Prepared, prepare
 from ..rounds.stages import sealed_parts
@@ -40,13 +41,14 @@ FOLDING = ("partial_draw", "partial_split", "partial_folds", "partial_held_out",
 MOST_NUMBERS = 1_500_000  # rows times columns of all fits that share rounds: 24 MB for an opening of that shape
 REVEALS = {
     "central": "for every fold what a fit reveals: gradient, information matrix and a scalar check at every step, baseline hazard at times "
-    "with several events between them; measures; not which record is in which fold",
+    f"with several events between them, {BEFORE_TIMES}; measures; not which record is in which fold",
     "researcher": "measures of every fold with enough events, and of groups of records, in steps of about one record",
     "label_holder": "one total linear predictor of every record, under the coefficients of the fit that did not see it, which it does "
     "not know; otherwise uniform vectors",
     "stations": "which records form a fold (at random), numbers of rows and steps, and uniform vectors"
-    "; with an identifier column, which of their own records are common to all",
-    "helper": "numbers of rows, columns, folds and steps; with an identifier column, sizes of the overlaps",
+    f"; with an identifier column, which of their own records are common to all; of every fold {BEFORE_TIMES}, without the times",
+    "helper": "numbers of rows, columns, folds and steps; with an identifier column, sizes of the overlaps; "
+    f"of every fold {BEFORE_TIMES}, without the times",
 }
 
 
