@@ -74,6 +74,22 @@ def test_a_draft_knows_numbers_with_a_text_for_gaps_and_constants(command, tmp_p
     assert json.loads(out)["lab.csv"][0]["missing"] == measured.count("k.A.")
 
 
+def test_a_draft_says_which_codes_there_are_and_which_columns_are_not_everywhere(command, tmp_path):
+    rows = range(30)
+    common = {"stage": [9 if k % 7 == 0 else k % 3 + 1 for k in rows], "age": [20 + k for k in rows], "sex": ["m"] * 30}
+    pd.DataFrame({**common, "smoker": [k % 2 for k in rows]}).to_csv("a.csv", index=False)
+    pd.DataFrame(common).to_csv("b.csv", index=False)
+    code, out, _ = command("domain", "draft", "a.csv", "b.csv")
+    notes = {line.split(":")[0].strip(): line.partition("  # ")[2] for line in out.splitlines()}
+    assert code == 0
+    assert "(1, 2, 3, 9)" in notes["stage"]
+    assert "missing: [9]" in notes["stage"]
+    assert "in 1 of 2 files" in notes["smoker"]
+    assert not notes["age"]
+    pd.DataFrame({"days": rows}).to_csv("c.csv", index=False)  # other columns of the same people
+    assert " of 2 files" not in command("domain", "draft", "b.csv", "c.csv")[1]
+
+
 def test_a_draft_knows_identifiers_dates_and_codes_of_gaps(command, tmp_path):
     rows = range(40)
     table = pd.DataFrame(
@@ -143,7 +159,7 @@ def test_a_name_that_the_dictionary_has_too_is_not_taken_for_a_misspelt_one(comm
     assert found[0]["remedy"] == "column 'age' is not in the file (did you mean 'agee'?)"
     (tmp_path / "one.csv").write_text("stage\n1\n")
     found = json.loads(command("domain", "check", "d.yaml", "one.csv", "--json")[1])["one.csv"]
-    assert found[0]["remedy"] == "column 'age' is not in the file"
+    assert found[0]["remedy"] == "column 'age' is not in the file: leave it or the file out of the task"
 
 
 def test_free_text_is_no_identifier(command, tmp_path):
@@ -255,10 +271,12 @@ def test_check_looks_at_the_rows_of_the_subset_only(command, files, tmp_path):
 def test_yaml_means_what_is_written(tmp_path):
     (tmp_path / "s.yaml").write_text(
         "columns:\n  a: {categories: [no, yes, on, 007, 2020-01-01, 12:30, true]}\n  b: {categories: {1: one, no: two}}\n"
+        "  c: {type: category, recode: {1: a, true: b, 0: c, False: d, 007: f}}\n"
     )
     columns = read_dictionary(tmp_path / "s.yaml")["columns"]
     assert columns["a"]["categories"] == ["no", "yes", "on", "007", "2020-01-01", "12:30", True]
     assert columns["b"]["categories"] == {"1": "one", "no": "two"}
+    assert columns["c"]["recode"] == {"1": "a", "true": "b", "0": "c", "false": "d", "007": "f"}
 
 
 @pytest.mark.parametrize(
@@ -266,6 +284,9 @@ def test_yaml_means_what_is_written(tmp_path):
     [
         ("columns: {a: {type: x}}", "type"),
         ("columns: {a: {type: number}, a: {type: number}}", "twice"),
+        ("columns: {a: {categories: {1: one, 1.0: two}}}", "'1' is there twice"),
+        ("columns: {a: {type: category, recode: {true: a, True: b}}}", "'true' is there twice"),
+        ("columns: {a: {type: category, recode: {[1, 2]: a}}}", "must be a text"),
         ("columns: [", "line"),
         ("!!python/object/apply:os.system [ls]", "YAML"),
         ("- 1", "columns"),

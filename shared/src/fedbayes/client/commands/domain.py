@@ -16,7 +16,7 @@ from .listing import print_table, say
 
 if TYPE_CHECKING:
     from ...bayes.dictionaries.dictionary import Dictionary
-    from ..inputs.drafting import Finding
+    from ..inputs.held import Finding
 
 HEAD = """Proposed by looking at data, so it is not public: `looked_at` marks what was read from values.
 State categories and bounds from public knowledge (a codebook, what is possible at all), then remove `looked_at`;
@@ -88,7 +88,7 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
         If something does not fit.
     """
     from ...bayes.dictionaries.dictionary import Dictionary
-    from ..inputs.drafting import held_against
+    from ..inputs.held import held_against
 
     for path in paths:
         _check(path)

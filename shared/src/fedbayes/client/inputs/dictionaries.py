@@ -35,7 +35,7 @@ def read_dictionary(path: Path) -> dict[str, Any]:
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UsageProblem(f"the dictionary {path} must end in one of: {', '.join(SUFFIXES)}")
-    content = _with_text_keys(read_json(path, "the dictionary") if path.suffix.lower() == ".json" else _yaml(path))
+    content = read_json(path, "the dictionary") if path.suffix.lower() == ".json" else _yaml(path)
     try:
         Dictionary.from_json(content)
     except SchemaError as problem:
@@ -147,13 +147,18 @@ def _loader() -> Any:
         yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            keys = [key.value for key, _ in node.value]
-            repeated = next((key for index, key in enumerate(keys) if key in keys[:index]), None)
-            if repeated is not None:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"{str(repeated)[:60]!r} is there twice", node.start_mark
-                )
-            return super().construct_mapping(node, deep)
+            made: dict[str, Any] = {}
+            for key, value in node.value:  # as texts: 1 and true are one key of a dict
+                if not isinstance(key, yaml.ScalarNode):
+                    raise yaml.constructor.ConstructorError(None, None, "a name must be a text", key.start_mark)
+                read = self.construct_object(key)
+                name = read if isinstance(read, str) else canonical_text(read) or ""
+                if name in made:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"{name[:60]!r} is there twice", node.start_mark
+                    )
+                made[name] = self.construct_object(value, deep=deep)
+            return made
 
     for tag, pattern in _PLAIN.items():
         Loader.add_implicit_resolver(tag, pattern, None)
@@ -168,12 +173,3 @@ def _dumper() -> Any:
             return True
 
     return Dumper
-
-
-def _with_text_keys(content: Any) -> Any:
-    if isinstance(content, Mapping):
-        return {
-            key if isinstance(key, str) else canonical_text(key) or "": _with_text_keys(part)
-            for key, part in content.items()
-        }
-    return [_with_text_keys(part) for part in content] if isinstance(content, list) else content

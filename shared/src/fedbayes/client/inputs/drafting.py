@@ -1,60 +1,32 @@
-"""A data dictionary from tables of this machine: proposed by looking at them, and tables held against one."""
+"""A data dictionary from tables of this machine: proposed by looking at them."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...bayes.dictionaries.dictionary import Dictionary
-from ...bayes.dictionaries.entry import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Entry
-from ...bayes.dictionaries.recoding import applied
-from ...bayes.formulae.formula import as_numbers, as_texts, each
-from ...bayes.values.encoding import canonical_text
+from ...bayes.dictionaries.entry import CATEGORY, IDENTIFIER, INTEGER, NUMBER
+from ...bayes.formulae.formula import as_numbers, as_texts
 from ...bayes.values.missing import USUAL
-from ...bayes.values.names import nearest
 
 MOST_CATEGORIES = 50  # that a person can check
 FEW_CODES = 10  # different whole numbers that may be categories
 LIKE_AN_IDENTIFIER = ("id", "identifier", "patient", "person", "record", "pseudonym", "nr", "no", "number")
 CODE_OF_GAP = re.compile(r"-?9{1,6}|-?8{2,6}|-[1-8]")
 """Numbers that codebooks write where a value is missing: 99, 999, -9, 88, -1."""
-MOST_TOLD, LONGEST_TOLD = 3, 30  # texts that a remedy names, and characters of each
 FEW_TEXTS = 3  # that mean missing in a column of numbers
 FAR = 3.0  # interquartile ranges beyond the quartiles: John Tukey's "far out"
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 COMMA = re.compile(r"[-+]?\d*,\d+")
 WITH_COMMAS = "numbers as text with a decimal comma: write them with a point, or in Excel as numbers"
-TWICE = "some identifiers are there twice: records cannot be linked by them; keep one row of each"
 PADDED = "codes with zeros in front, some of them twice: if they name no records, list them as categories"
 FREE_TEXT = "free text: no method takes it; leave the column out"
 CONSTANT = "the same in every record: no model learns from it"
 DATES = "dates: no method takes them; leave the column out, or make days or years of it in the file"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What of a column does not fit its entry.
-
-    Attributes
-    ----------
-    column : str
-    rows, missing, unknown, outside : int
-        Cells in all, those that are missing, none of the categories or no number, and outside the bounds.
-    remedy : str
-        Empty if everything fits.
-    """
-
-    column: str
-    rows: int
-    missing: int
-    unknown: int
-    outside: int
-    remedy: str
 
 
 def draft(tables: Sequence[Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -76,7 +48,18 @@ def draft(tables: Sequence[Any]) -> tuple[dict[str, Any], dict[str, str]]:
         note = note or _differing(entries[name], parts)
         if note:
             notes[name] = note
+    for name in _lacking(tables, entries):
+        held = sum(name in table.columns for table in tables)
+        notes[name] = "; ".join(filter(None, (f"in {held} of {len(tables)} files", notes.get(name))))
     return {"columns": entries}, notes
+
+
+def _lacking(tables: Sequence[Any], entries: Mapping[str, Any]) -> list[str]:
+    """Return the columns that some tables lack, if they are tables of different people: each has most of what any of them has."""
+    names = [name for name, entry in entries.items() if entry["type"] != IDENTIFIER]
+    held = [{name for name in names if name in table.columns} for table in tables]
+    alike = all(2 * len(one) > len(names) for one in held)
+    return [name for name in names if alike and not all(name in one for one in held)]
 
 
 def _proposed(name: str, parts: Sequence[Any], padded: bool) -> tuple[dict[str, Any], str]:
@@ -87,7 +70,7 @@ def _proposed(name: str, parts: Sequence[Any], padded: bool) -> tuple[dict[str, 
         return {"type": CATEGORY}, "nothing in it; say what it holds"
     if all(DATE.fullmatch(text) for text in counted):
         return {"type": CATEGORY}, DATES
-    if not numeric and _has_commas(counted):
+    if not numeric and has_commas(counted):
         return {"type": CATEGORY}, WITH_COMMAS
     distinct = all(max(Counter(text for text in part.tolist() if text).values(), default=1) == 1 for part in parts)
     words = re.findall(r"\w+", name.lower().replace("_", " "))
@@ -140,11 +123,17 @@ def _numeric(values: Any) -> dict[str, Any]:
 
 def _about_codes(values: Any) -> str:
     whole = bool(np.all(values == np.floor(values)))
-    few = whole and 2 < len(values) <= FEW_CODES
-    return "few whole numbers: if they are codes, write type category with its categories" if few else ""
+    if not whole or not 2 < len(values) <= FEW_CODES:
+        return ""
+    codes = [f"{value:g}" for value in sorted(values)]
+    gap = CODE_OF_GAP.fullmatch(codes[-1]) is not None and max(values) - sorted(values)[-2] > 1
+    besides = f"; if {codes[-1]} means missing, write missing: [{codes[-1]}]" if gap else ""
+    return (
+        f"few whole numbers ({', '.join(codes)}): if they are codes, write type category with its categories{besides}"
+    )
 
 
-def _has_commas(texts: Iterable[str]) -> bool:
+def has_commas(texts: Iterable[str]) -> bool:
     """Return whether texts are numbers, some of them with a comma for the point."""
     distinct = list(texts)
     plain = as_numbers(np.array([_with_point(text) for text in distinct], dtype=object))
@@ -202,87 +191,3 @@ def _categorical(counted: Mapping[str, int]) -> tuple[dict[str, Any], str]:
     usual = sorted(text for text in counted if text in USUAL)
     note = f"{', '.join(usual)} taken as a category; if it means missing, move it to missing" if usual else ""
     return {**entry, "looked_at": True}, note
-
-
-def held_against(dictionary: Dictionary, table: Any) -> list[Finding]:
-    """Return what of every column of the dictionary does not fit it in a table that was read by it.
-
-    Parameters
-    ----------
-    dictionary : Dictionary
-        Of the study.
-    table : pandas.DataFrame
-        As `tables.read_table` gives it with ``dictionary.reading({})``.
-    """
-    present = set(map(str, table.columns))
-    subset = dictionary.subset
-    if subset is not None and set(subset.columns) <= present:
-        _, kept = applied({name: table[name] for name in subset.columns}, [], dictionary, len(table))
-        table = table[kept].reset_index(drop=True)
-    findings = []
-    for name, entry in dictionary.columns.items():
-        absent = [source for source in entry.sources if source not in present]
-        if absent:
-            near = nearest(absent[0], sorted(present - set(dictionary.columns)))
-            findings.append(
-                Finding(name, len(table), len(table), 0, 0, f"column '{absent[0]}' is not in the file{near}")
-            )
-        elif entry.is_derived and name in present:
-            findings.append(Finding(name, len(table), 0, 0, 0, "derived, but also in the file; rename one"))
-        else:
-            findings.append(_held(entry, table, Dictionary(dictionary.columns, dictionary.missing)))
-    wanted = () if subset is None else subset.columns
-    return findings + [
-        Finding(name, len(table), len(table), 0, 0, "of the subset, but not in the file")
-        for name in wanted
-        if name not in present
-    ]
-
-
-def _held(entry: Entry, table: Any, dictionary: Dictionary) -> Finding:
-    made, _ = applied({name: table[name] for name in entry.sources}, [entry.name], dictionary, len(table))
-    texts = [canonical_text(value) for value in each(made[entry.name], lambda value: value)]
-    missing = sum(text is None for text in texts)
-    if entry.type == IDENTIFIER:
-        twice = len(texts) - missing - len({text for text in texts if text is not None})
-        return Finding(entry.name, len(texts), missing, 0, 0, TWICE if twice else "")
-    if entry.type == CATEGORY:
-        categories = {canonical_text(category) for category in entry.categories or texts}
-        strangers = Counter(text for text in texts if text is not None and text not in categories)
-        remedy = f"{_most(strangers)}: add categories, a recode or missing" if strangers else ""
-        return Finding(entry.name, len(texts), missing, strangers.total(), 0, remedy)
-    numbers = as_numbers(made[entry.name])
-    unknown = int(np.isnan(numbers).sum()) - missing
-    low, high = entry.bounds or (-np.inf, np.inf)
-    outside = int(np.sum((numbers < low) | (numbers > high)))
-    fractions = entry.type == INTEGER and bool(np.any(numbers[~np.isnan(numbers)] % 1))
-    strange = Counter(text for text, value in zip(texts, numbers, strict=True) if text is not None and np.isnan(value))
-    beyond = Counter(
-        text for text, value in zip(texts, numbers, strict=True) if text is not None and (value < low or value > high)
-    )
-    codes = all(CODE_OF_GAP.fullmatch(text.removesuffix(".0")) for text in beyond)
-    remedy = (
-        WITH_COMMAS
-        if strange and _has_commas(strange)
-        else f"{_most(strange)}: declare as missing, or recode"
-        if unknown
-        else f"{_most(beyond)}: declare as missing if that is meant, else widen the bounds"
-        if outside and codes
-        else "widen the bounds, or correct the unit"
-        if outside
-        else ""
-    )
-    return Finding(
-        entry.name,
-        len(texts),
-        missing,
-        unknown,
-        outside,
-        remedy or ("not all whole; make it a number" if fractions else ""),
-    )
-
-
-def _most(counted: Counter[str]) -> str:
-    """Return the most frequent texts as Python writes them, so that none acts on a terminal."""
-    named = ", ".join(repr(text[:LONGEST_TOLD]) for text, _ in counted.most_common(MOST_TOLD))
-    return f"{named} and others" if len(counted) > MOST_TOLD else named
