@@ -57,6 +57,12 @@ def test_records_that_cannot_be_classified_are_refused_by_name(records, named):
     assert SECRET not in str(refused.value)
 
 
+def test_an_identifier_that_would_link_nothing_is_refused():
+    with pytest.raises(ArgumentError, match="id_column is not used with split='vertical'"):
+        arguments.Fit.read("fit", {**FIT, "id_column": "patient"})
+    assert arguments.Fit.read("fit", {**FIT, "id_column": "patient", "unit": "identifier"}).id_column == "patient"
+
+
 def test_records_are_coded_and_gaps_are_missing():
     nan = float("nan")
     records = [

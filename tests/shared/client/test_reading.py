@@ -9,10 +9,11 @@ import pytest
 from fedbayes.bayes.sklearn import NaiveBayesClassifier
 from fedbayes.client import figures
 from fedbayes.client.figures.style import color_of
-from fedbayes.client.pages.report import heading_of, render
+from fedbayes.client.pages.report import render
 from fedbayes.client.result import Result
 from fedbayes.client.scores import confusion_of, per_class
 from fedbayes.client.text.cox import aic_of, coefficient_rows, nested_test
+from fedbayes.client.text.heading import heading_of
 
 LONG = ["Chronic obstructive pulmonary disease", "Chronic ischaemic heart disease"]
 PRIVACY = {"differentially_private": False, "reason": "a test"}
@@ -195,6 +196,14 @@ def test_rounds_are_folded():
         {"federation": {"rounds": 2, "bytes": 10, "seconds": 2.0, "organizations": ["a"], "per_round": rounds}}, "x"
     )
     assert re.search(r"<details><summary>2 rounds</summary>.*partial_<wbr>x", page)
+
+
+def test_exact_scores_say_how_the_accuracy_counts_classes_predicted_for_few():
+    told = "predicted for fewer records"
+    coarse = {"accuracy": 0.8, "auc": 0.9, "diagnostics": {"log_loss_error": 0.001}}
+    assert told in " ".join(shown(coarse).split())
+    assert told in " ".join(render({**coarse, "model": None}, "R").split())
+    assert told not in " ".join(shown({**coarse, "diagnostics": {"accuracy_noise": 0.01}}).split())
 
 
 def test_the_title_says_what_was_done():

@@ -8,8 +8,9 @@ import pytest
 from fedbayes.client import html
 from fedbayes.client.figures.cox import _told as told_ratio
 from fedbayes.client.formats import clock, counted
-from fedbayes.client.pages.report import heading_of, render
+from fedbayes.client.pages.report import render
 from fedbayes.client.result import Result
+from fedbayes.client.text.heading import heading_of
 
 COUNTS = {"axes": {"sex": ["f", "m"], "age": ["young", "old"]}, "counts": [[12, 8], [7, 9]]}
 SAMPLE = {"records": {"a": ["x", "y"]}}
@@ -31,6 +32,18 @@ def text_of(**content):
         ("sample", {"model": {"label": "ill"}}, "Synthetic records with m, 2026-05-01"),
         ("evaluate", {"model": {"label": "ill"}}, "Evaluation of ill with m, 2026-05-01"),
         ("count", {}, "Count with m, 2026-05-01"),
+        (
+            "count",
+            {
+                "conditions": [
+                    {"column": "age", "op": ">=", "value": 65},
+                    {"column": "stage", "op": "in", "value": ["1", "2"]},
+                    {"column": "crp", "op": "missing"},
+                ]
+            },
+            "Count of age >= 65 and stage in ['1', '2'] and crp missing with m, 2026-05-01",
+        ),
+        ("count", {"conditions": ["a"] * 7}, "Count of a and a and a and a and a and 2 more with m, 2026-05-01"),
     ],
 )
 def test_a_title_says_what_was_done_and_about_what(function, arguments, title):

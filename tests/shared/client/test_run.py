@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from fedbayes.client.commands.options import read_value
+
 
 def assert_refused(answer, code, *parts):
     """The command ended with `code`, and one line that holds `parts`, without a traceback."""
@@ -288,3 +290,21 @@ def test_a_server_needs_a_password_and_a_key_that_is_there(command, monkeypatch)
     monkeypatch.setattr("sys.stdin", None, raising=True)
     assert_refused(command(*run), 2, "VANTAGE6_PASSWORD")
     assert_refused(command(*run, "--key", "none.pem"), 2, "--key", "none.pem")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (".5", 0.5),
+        ("-.25", -0.25),
+        ("1.", 1.0),
+        ("0,5", "0,5"),
+        (".", "."),
+        ("I.", "I."),
+        ("NaN", "NaN"),
+        ("007", "007"),
+    ],
+)
+def test_numbers_may_lack_a_digit_before_or_behind_the_point(text, value):
+    assert read_value(text) == value
+    assert type(read_value(text)) is type(value)

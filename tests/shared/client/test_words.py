@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedbayes.bayes.values.written import interval
 from fedbayes.client.figures.style import along, new_figure
 from fedbayes.client.formats import cost, number, plain_items, word
 from fedbayes.client.kinds import ConversionError
@@ -79,6 +80,11 @@ def test_bins_too_narrow_to_be_seen_stand_side_by_side():
 
 def test_a_category_is_there_or_not():
     assert _profiles([{"feature": "stage=II", "coefficient": 0.01}]) == {"stage=II": 0.01}
+
+
+def test_bins_have_the_digits_of_their_edges():
+    assert interval(26.2, 30.299999999999997) == "[26.2, 30.3)"
+    assert interval(1_000_000.25, 1_000_000.5) == "[1000000.25, 1000000.5)"
 
 
 def test_a_weighted_model_is_a_table_of_its_values():

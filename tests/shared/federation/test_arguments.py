@@ -67,6 +67,13 @@ def test_limits_hold(limits):
         arguments.check_number("n", 1, **limits)
 
 
+def test_a_decimal_comma_is_answered_with_the_point():
+    with pytest.raises(ArgumentError, match="point in the place of the comma"):
+        arguments.check_number("epsilon", "0,5")
+    with pytest.raises(ArgumentError, match=r"must be a number$"):
+        arguments.check_number("epsilon", "half")
+
+
 def test_a_name_twice_is_refused():
     with pytest.raises(ArgumentError, match="twice"):
         arguments.check_names("features", ["a", "a"])

@@ -81,7 +81,7 @@ def test_wrong_arguments_are_refused_by_name(changes: dict[str, Any], text: str)
 
 
 def test_a_missing_argument_is_named() -> None:
-    with pytest.raises(ArgumentError, match="fit needs the argument 'label'"):
+    with pytest.raises(ArgumentError, match="fit needs the argument 'label': give a column"):
         Fit.read("fit", {})
 
 

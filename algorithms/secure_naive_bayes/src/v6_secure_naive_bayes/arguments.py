@@ -142,6 +142,10 @@ class Fit(Target, Binned, Split, Keys, Members):
     def check_together(self) -> None:
         """Refuse noise that lacks what it needs, or has what it cannot use."""
         super().check_together()
+        if self.split == "vertical" and self.unit == "record" and self.id_column is not None:
+            raise ArgumentError(
+                "id_column is not used with split='vertical': no records are linked, since every station has the label beside its features; leave it out"
+            )
         _ = self.whom
         if (self.unit == "party") != (self.maximum_records is not None):
             raise ArgumentError('maximum_records is a public bound of one party\'s records; it belongs to unit="party"')

@@ -85,7 +85,8 @@ def assign(federation: Federation, stations: tuple[int, ...], columns: Columns, 
     for member in owners:
         if columns.label not in replies[member].names.value:
             raise ArgumentError(
-                f"label: {federation.name(member)} does not hold the label; every station needs it beside its features"
+                f"label: {federation.name(member)} does not hold the label; every station needs it beside its features "
+                "(vertibayes and bayesian_ensemble take records of which one station has the label)"
             )
     return Split(columns, bins, owners)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..bayes.values.written import interval
 from .formats import is_plain
 from .kinds import extras_of
 from .models.networks import networks_of
@@ -63,9 +64,7 @@ def naive_bayes(result: Mapping[str, Any]) -> pd.DataFrame:
         places, probabilities = tables_of(model, name)
         categories = model.schema[name].categories
         for position, shares in enumerate(probabilities.T):
-            value = (
-                categories[position] if categories is not None else f"[{places[position]:g}, {places[position + 1]:g})"
-            )
+            value = interval(places[position], places[position + 1]) if categories is None else categories[position]
             rows.append([name, value, *shares])
     return _frame(rows, columns=["feature", "value", *(f"P(value | {name})" for name in model.classes)])
 

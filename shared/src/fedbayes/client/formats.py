@@ -33,7 +33,7 @@ LONG = {
     "uses": "Number by which each organization sizes its noise",
 }
 """Fields whose name alone says too little; unlike the short ones they may be names of columns inside an answer."""
-OURS = ("membership", "encryption")
+OURS = ("membership", "encryption", "members")
 """Answers whose entries are fields of ours, no columns and no organizations."""
 WORDS = (
     *SHORT,

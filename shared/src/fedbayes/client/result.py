@@ -229,7 +229,8 @@ class Result(dict[str, Any]):
     def report(self, path: str | Path) -> Path:
         """Write the result as one HTML page, and return the path; `UsageProblem` if it ends otherwise than .html or .htm."""
         from .inputs.files import PAGES, check_output, write_text
-        from .pages.report import heading_of, render
+        from .pages.report import render
+        from .text.heading import heading_of
 
         target = check_output("report()", Path(path), PAGES)
         write_text(target, render(self, heading_of(self)))
@@ -258,7 +259,8 @@ class Result(dict[str, Any]):
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the sections of a report that matter at a glance."""
         from . import html
-        from .pages.report import brief, heading_of
+        from .pages.report import brief
+        from .text.heading import heading_of
 
         return html.fragment(heading_of(self), brief(self))
 

@@ -49,6 +49,18 @@ HIDDEN_CLASSES = (
 )
 
 
+FEW_PREDICTED = (
+    "In the accuracy, a class that is predicted for fewer records than the smallest count that the nodes publish "
+    "is taken as the one that is predicted most."
+)
+
+
+def about_accuracy(result: Mapping[str, Any]) -> str:
+    """Return how the accuracy is to be read where exact scores hide small counts (`docs/results.md`); else nothing."""
+    hides = "log_loss_error" in (result.get("diagnostics") or {}) and "accuracy" in scores_of(result)
+    return FEW_PREDICTED if hides else ""
+
+
 def is_told(rows: Sequence[tuple[Any, ...]]) -> bool:
     """Whether any number of `per_class` can be told."""
     return any(value is not None for row in rows for value in row[1:])

@@ -62,7 +62,8 @@ def check_number(
         Naming the argument and the range.
     """
     kind = "a whole number" if integer else "a number"
-    refusal = ArgumentError(f"{name} must be {kind}{limits_text(low, high, above, below)}")
+    comma = ", with a point in the place of the comma" if isinstance(value, str) and "," in value else ""
+    refusal = ArgumentError(f"{name} must be {kind}{limits_text(low, high, above, below)}{comma}")
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise refusal
     if isinstance(value, int) and abs(value) >= 2**63:

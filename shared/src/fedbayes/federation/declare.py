@@ -271,6 +271,6 @@ def _check_names(package: str, function: str, declared: Sequence[Argument], give
             raise ArgumentError(
                 f"{function} has no argument '{name[:60]}'{meant(name, names, package)}; it takes: {', '.join(names)}"
             )
-    missing = next((one.name for one in declared if one.required and one.name not in given), None)
+    missing = next((one for one in declared if one.required and one.name not in given), None)
     if missing is not None:
-        raise ArgumentError(f"{function} needs the argument '{missing}'")
+        raise ArgumentError(f"{function} needs the argument '{missing.name}': give {missing.declared.kind.allowed}")

@@ -82,6 +82,11 @@ def shortest(value: float) -> str:
     return f"{value:g}" if float(f"{value:g}") == value else repr(float(value)).removesuffix(".0")
 
 
+def interval(low: float, high: float) -> str:
+    """Return the name of a bin, in as many digits as its edges need; the last one of sixteen is that of arithmetic."""
+    return f"[{shortest(float(f'{low:.15g}'))}, {shortest(float(f'{high:.15g}'))})"
+
+
 def printable(text: str, lines: bool = False) -> str:
     """Return a text in which characters that act on a terminal or turn text around are written as Python writes them; with `lines` its lines stay.
 

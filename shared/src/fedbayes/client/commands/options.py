@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,16 @@ from ..exits import UsageProblem
 from ..inputs.files import read_json
 from ..inputs.tables import check_table
 
+WITHOUT_ZERO = re.compile(r"[-+]?\.\d+|\d+\.")
+"""Numbers as people write them that are no JSON: .5 and 1."""
+
 
 def read_value(text: str) -> Any:
     """Return the JSON value that a text is, else the text itself; NaN and infinities stay text."""
     try:
         value = json.loads(text)
     except ValueError:
-        return text
+        return float(text) if WITHOUT_ZERO.fullmatch(text) else text
     return text if isinstance(value, float) and not math.isfinite(value) else value
 
 

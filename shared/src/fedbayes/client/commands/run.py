@@ -91,7 +91,8 @@ class Target:
         """Write the result and its report, all or nothing; tell the warnings and the files on stderr."""
         texts = {} if str(self.out) == files.STDOUT else {self.out: files.json_text(result)}
         if self.report is not None:
-            from ..pages.report import heading_of, render
+            from ..pages.report import render
+            from ..text.heading import heading_of
 
             texts[self.report] = render(result, heading_of(result))
         files.write_texts(texts)

@@ -84,7 +84,8 @@ def show_result(path: Path, report: Path | None, export: Path | None, force: boo
 
 
 def _page(result: dict[str, Any]) -> str:
-    from ..pages.report import heading_of, render
+    from ..pages.report import render
+    from ..text.heading import heading_of
 
     return render(result, heading_of(result))
 

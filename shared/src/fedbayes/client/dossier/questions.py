@@ -108,11 +108,11 @@ def _composition(facts: Facts) -> str:
     within = str(facts.privacy.get("composition") or "the method states it within the job only by its total")
     with_ledger = [name for name, node in facts.nodes.items() if node.get("limits", {}).get("ledger")]
     across = (
-        f"across jobs by the ledgers of: {listed(with_ledger)}"
+        f"the losses of several jobs are added up in the ledgers of: {listed(with_ledger)}"
         if with_ledger
-        else "across jobs by nobody: no node keeps a ledger"
+        else "nobody adds up the losses of several jobs, because no node keeps a ledger"
     )
-    return f"Within the job: {within}. Losses add up {across}."
+    return f"Within the job: {within}. Across jobs: {across}."
 
 
 def _mixed(facts: Facts) -> str:

@@ -18,8 +18,8 @@ def write(content: Mapping[str, Any], result: Mapping[str, Any], path: Path, opt
 
 def text_of(content: Mapping[str, Any], result: Mapping[str, Any], path: Path) -> str:
     """Return a dossier in the form that a file's ending says."""
-    from ..pages.report import heading_of
     from ..pages.sequence import uri
+    from ..text.heading import heading_of
     from .page import render
 
     if path.suffix == ".json":

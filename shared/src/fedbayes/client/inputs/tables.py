@@ -48,7 +48,7 @@ def check_table(name: str, path: Path) -> None:
     except OSError as problem:
         raise UsageProblem(f"{name} cannot be read ({problem.strerror}): {path}; check its rights") from None
     except (UnicodeDecodeError, csv.Error):
-        raise UsageProblem(f"{name} is no UTF-8 text: {path}; save it as CSV in UTF-8") from None
+        raise UsageProblem(f"{name} is no UTF-8 text: {path}; save it as CSV in UTF-8 (Excel: 'CSV UTF-8')") from None
     if path.suffix.lower() == ".xlsx" and not is_zipfile(path):
         raise UsageProblem(f"{name} is no Excel workbook (.xlsx), or has a password: {path}; check its format")
     if header is not None:

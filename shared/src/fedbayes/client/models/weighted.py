@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.values.written import shortest
+from ...bayes.values.written import interval
 from ...typing import Floats
 
 
@@ -31,7 +31,7 @@ def _values(entry: Mapping[str, Any], bins: Any) -> Iterator[str]:
         return
     low, high = (float(bound) for bound in entry["bounds"])
     edges = np.array([low, *bins, high]) if isinstance(bins, list) else np.linspace(low, high, int(bins or 1) + 1)
-    yield from (f"[{shortest(left)}, {shortest(right)})" for left, right in pairwise(edges))
+    yield from (interval(left, right) for left, right in pairwise(edges))
 
 
 def tables_of(model: Mapping[str, Any]) -> tuple[Floats, Floats]:

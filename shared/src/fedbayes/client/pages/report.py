@@ -20,16 +20,6 @@ from ..views.plain import entry, mapping
 from ..views.scores import pieces as score_pieces
 from . import study
 
-NOUNS = {
-    "evaluate": "evaluation",
-    "classify": "classification",
-    "predict": "prediction",
-    "contingency": "contingency table",
-    "baseline": "baseline hazard",
-    "describe": "description",
-    "sample": "synthetic records",
-}
-SUBJECTS = ("label", "event", "function")
 HEADINGS = {
     kinds.COUNTS: "Counts",
     kinds.PREDICTIONS: "Predictions",
@@ -76,32 +66,6 @@ def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] 
     versions = result.get("versions") or {}
     footer = "Made by fedbayes. " + ", ".join(f"{name} {value}" for name, value in versions.items())
     return html.page(heading, promise(privacy), pieces, footer)
-
-
-def heading_of(result: Mapping[str, Any]) -> str:
-    """Return what was done, for a title: function, what it was about, method and date, as far as the result tells."""
-    provenance: Any = result.get("provenance") or {}
-    if not provenance:
-        return "A result of fedbayes"
-    arguments = provenance.get("arguments") or {}
-    given = arguments.get("model")
-    model = given if isinstance(given, Mapping) else {}
-    function = str(provenance.get("function", ""))
-    about = _subject(function, arguments, model)
-    verb = NOUNS.get(function, function.replace("_", " "))
-    day = str(provenance.get("date", ""))[:10]
-    return f"{title(verb)}{about} with {provenance.get('algorithm')}{f', {day}' if day else ''}"
-
-
-def _subject(function: str, arguments: Mapping[str, Any], model: Mapping[str, Any]) -> str:
-    """Return what a task was about, with the word that joins it to the function; "" where nothing tells."""
-    columns = arguments.get("columns")
-    if function == "contingency" and isinstance(columns, list):
-        return f" of {' by '.join(map(str, columns))}"
-    if function == "sample":
-        return ""
-    subjects = [source[name] for source in (arguments, model) for name in SUBJECTS if isinstance(source.get(name), str)]
-    return f" {'about' if function == 'information_gain' else 'of'} {subjects[0]}" if subjects else ""
 
 
 def brief(result: Mapping[str, Any]) -> list[str]:

@@ -12,6 +12,7 @@ from . import description
 from .counts import cells_of, read_counts
 from .cox import coefficient_rows
 
+IN_WORDS = {"linear_predictor": "linear predictor", "partial_hazard": "partial hazard"}
 PREVIEW, LEADING = 6, 3
 """Records of a table; its columns that are shown before some of the others."""
 
@@ -107,7 +108,8 @@ def table(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
     more = [(f"... {len(frame) - PREVIEW:,} more", *[""] * (len(frame.columns) - 1))] if len(frame) > PREVIEW else []
     left_out = len(whole.columns) - len(frame.columns)
     others = (f"... {left_out} more",) if left_out else ()
-    return [(*(str(name) for name in frame.columns), *others), *rows, *more]
+    names = (IN_WORDS.get(str(name), str(name)) for name in frame.columns)
+    return [(*names, *others), *rows, *more]
 
 
 def records(model: Mapping[str, Any]) -> list[tuple[str, ...]]:

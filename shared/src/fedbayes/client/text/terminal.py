@@ -24,9 +24,10 @@ from ..formats import (
 from ..kinds import GAIN, OTHER, extras_of
 from ..labels import legible
 from ..models.survival import baselines_of
-from ..scores import HIDDEN_CLASSES, confusion_of, is_told, per_class
+from ..scores import HIDDEN_CLASSES, about_accuracy, confusion_of, is_told, per_class
 from ..view import View, view_of
 from .cox_scores import score_lines, score_sections
+from .heading import heading_of
 from .model import spread, table
 
 MOST_LINES = 40  # of a section on one screen
@@ -34,9 +35,11 @@ NUMBER = re.compile(r"|–|\.\.\. .*|< ?[0-9.]+|[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)
 
 
 def print_result(console: Any, result: Mapping[str, Any]) -> None:
-    """Print privacy, cost, warnings, scores and a summary of the model, with the labels of the study's dictionary."""
+    """Print what was done, privacy, cost, warnings, scores and a summary of the model, with the labels of the study's dictionary."""
     result = legible(result)
-    console.print(promise(result.get("privacy")), highlight=False, markup=False, style="bold")
+    if result.get("provenance"):
+        console.print(heading_of(result), highlight=False, markup=False, style="bold")
+    console.print(promise(result.get("privacy")), highlight=False, markup=False)
     federation = result.get("federation") or {}
     if federation:
         console.print(cost(federation), highlight=False, markup=False)
@@ -50,6 +53,8 @@ def print_result(console: Any, result: Mapping[str, Any]) -> None:
     lines = scores or [(title(name), number(value)) for name, value in plain.items() if shown.get(name) != value]
     for name, text in [*lines, *(view.part("facts")(model) if view.facts else [])]:
         console.print(f"{name}: {text}", highlight=False, markup=False)
+    if remark := about_accuracy(result):
+        console.print(remark, highlight=False, markup=False)
     named = "Model" if view.kind == OTHER else f"Model: {view.kind}"
     sections = [
         (named, model_lines(model)),

@@ -42,7 +42,9 @@ def entry(name: str, value: Any, depth: int = 0) -> list[str]:
     if depth >= DEEPEST:
         return [html.paragraph(f"{heading}: {len(value)} entries, see the result file.")]
     if isinstance(value, Mapping):
-        if name.endswith("_share") and all(isinstance(item, float | int | None) for item in value.values()):
+        if (name.endswith("_share") or name == "missing") and all(
+            isinstance(item, float | int | None) for item in value.values()
+        ):
             return [shares(name, value)]
         if all(is_plain(item) for item in value.values()):
             return [_long(heading, len(value), html.table(heading, ("Name", "Value"), _rows(value, name)))]
@@ -54,7 +56,7 @@ def entry(name: str, value: Any, depth: int = 0) -> list[str]:
     if name in DRAWN and len(value) > 1 and all(type(item) in (int, float) for item in value):
         text = f"{heading}, step by step: from {number(value[0])} to {number(value[-1])}."
         return [html.picture(to_svg(steps(value, heading)), text)]
-    return _list(heading, list(value))
+    return _list(heading, list(value), name)
 
 
 def _crossed(heading: str, value: Mapping[str, Any]) -> str | None:
@@ -96,12 +98,12 @@ def _columns(value: Mapping[str, Any]) -> tuple[list[str], list[list[str]], tupl
     return [title(name) for name in lists], rows[:MOST_ROWS], tuple(range(len(lists)))
 
 
-def _list(heading: str, value: list[Any]) -> list[str]:
+def _list(heading: str, value: list[Any], answer: str) -> list[str]:
     if all(is_plain(item) for item in value):
         more = f" and {len(value) - MOST_ITEMS} more" if len(value) > MOST_ITEMS else ""
         return [html.paragraph(f"{heading}: {', '.join(number(item) for item in value[:MOST_ITEMS])}{more}.")]
     if all(isinstance(item, Mapping) for item in value):
-        return [_long(heading, len(value), _records(heading, value))]
+        return [_long(heading, len(value), _records(heading, value, answer))]
     if all(isinstance(item, list) and all(is_plain(cell) for cell in item) for item in value):
         widest = max(len(item) for item in value)
         if widest <= MOST_COLUMNS:
@@ -111,7 +113,7 @@ def _list(heading: str, value: list[Any]) -> list[str]:
     return [html.paragraph(f"{heading}: {len(value)} entries, see the result file.")]
 
 
-def _records(heading: str, value: list[Mapping[str, Any]]) -> str:
+def _records(heading: str, value: list[Mapping[str, Any]], answer: str) -> str:
     fields = list(dict.fromkeys(str(key) for item in value for key in item))[:MOST_COLUMNS]
     rows = [[_cell(item.get(field)) for field in fields] for item in value[:MOST_ROWS]]
     numeric = tuple(
@@ -120,7 +122,7 @@ def _records(heading: str, value: list[Mapping[str, Any]]) -> str:
         if all(isinstance(item.get(field), int | float) for item in value)
     )
     cut = f" (the first {MOST_ROWS} of {len(value)})" if len(value) > MOST_ROWS else ""
-    return html.table(heading + cut, [word(field) for field in fields], rows, numeric)
+    return html.table(heading + cut, [word(field, answer) for field in fields], rows, numeric)
 
 
 def _cell(value: Any) -> str:

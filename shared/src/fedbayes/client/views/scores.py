@@ -11,7 +11,7 @@ from .. import html
 from ..figures import calibration, confusion_matrix, roc
 from ..figures.style import to_svg
 from ..formats import number
-from ..scores import HEADERS, HIDDEN_CLASSES, confusion_of, is_told, per_class, scores_of
+from ..scores import HEADERS, HIDDEN_CLASSES, about_accuracy, confusion_of, is_told, per_class, scores_of
 
 MOST_CLASSES = 30  # of a matrix that can be read
 MOST_CURVES = 10  # that colours tell apart
@@ -19,7 +19,8 @@ MOST_CURVES = 10  # that colours tell apart
 
 def pieces(result: Mapping[str, Any]) -> list[str]:
     """Return the pieces of the section on scores; nothing where the result judges no classifier."""
-    drawn = _confusion(result)
+    drawn = [html.paragraph(remark)] if (remark := about_accuracy(result)) else []
+    drawn += _confusion(result)
     table = scores_of(result).get("calibration")
     if isinstance(table, Mapping) and {"confidence", "accuracy"} <= set(table):
         caption = f"Calibration; expected error {number(table.get('error'), 3)}"

@@ -205,11 +205,13 @@ class TableReader(Member):
     def _check_table(self, columns: list[str], present: list[str], rows: int | None) -> None:
         for column in columns:
             if present.count(column) != 1:
-                absent = column not in present
-                fault = ABSENT if absent else "is twice in this station's table"
-                alike = absent and differs_unseen(column, filter(self.policy.allows, present))
+                if column in present:
+                    raise DataProblem(f"column '{column}' is twice in this station's table; name one of them anew")
+                alike = differs_unseen(column, filter(self.policy.allows, present))
                 hint = " (one there differs only by blanks, capitals or accents)" if alike else ""
-                raise DataProblem(f"column '{column}' {fault}; check the name in the task{hint}")
+                raise DataProblem(
+                    f"column '{column}' {ABSENT}; check the name in the task{hint}, or leave the column or this station out"
+                )
         if rows is not None and rows < self.policy.minimum_rows:
             raise ThresholdError("fewer rows than the node demands (minimum_rows); leave this station out")
 

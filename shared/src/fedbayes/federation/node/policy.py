@@ -209,7 +209,7 @@ class Policy:
         ):
             if most is not None and cost > most:
                 raise PolicyError(
-                    f"{name} is above what this node allows for one release (maximum_{name}); ask for less"
+                    f"{name} is above what this node allows for one release (maximum_{name}); ask for at most {most:g}"
                 )
 
     def check_honest_fraction(self, honest_fraction: float) -> None:
