@@ -163,7 +163,7 @@ def _told_in_private(owner: str) -> dict[str, str]:
         "slopes of the likelihood at two to six points of the line from zero to the end, again where they were lost; "
         "at the last step, for every feature, the score of its interaction with time (of which the check of proportional hazards "
         "is made); scales of the features as powers of two, and how far heavy tails reach, to a factor of the root of two",
-        "stations": f"numbers of rows and steps, and uniformly distributed vectors; also {owner}, which has the outcome",
+        "stations": f"numbers of rows and steps, and uniformly distributed vectors; the same for {owner}, which has the outcome",
     }
 
 

@@ -44,7 +44,7 @@ REVEALS = {
     "at times with several events between them, linear predictor at the mean, numbers of records and events, "
     "scales of the features and how far heavy tails reach, both coarse; " + BEFORE_TIMES,
     "researcher": "the metrics",
-    "stations": "numbers of rows and steps, and uniform vectors; also the one with the outcome"
+    "stations": "numbers of rows and steps, and uniform vectors; the same for the one with the outcome"
     f"; with an identifier column, which of their own records are common to all; {BEFORE_TIMES}, without the times",
     "helper": "numbers of rows, columns and steps; with an identifier column, sizes of the overlaps; "
     f"{BEFORE_TIMES}, without the times",

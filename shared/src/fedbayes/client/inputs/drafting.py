@@ -67,7 +67,7 @@ def _proposed(name: str, parts: Sequence[Any], padded: bool) -> tuple[dict[str, 
     values = as_numbers(np.array(list(counted), dtype=object))
     numeric = bool(counted) and not bool(np.isnan(values).any()) and not {"true", "false"} >= set(counted)
     if not counted:
-        return {"type": CATEGORY}, "nothing in it; say what it holds"
+        return {"type": CATEGORY}, "nothing in it: leave the column out, or say what it holds"
     if all(DATE.fullmatch(text) for text in counted):
         return {"type": CATEGORY}, DATES
     if not numeric and has_commas(counted):

@@ -68,7 +68,9 @@ class Columns(Message):
             raise ValueError("id_column must be neither a feature nor the label")
         label = self.schema[self.label]
         if not label.is_categorical or label.cardinality < 2:
-            raise SchemaError(f"label {self.label!r} must have at least two categories in the domain")
+            raise SchemaError(
+                f"label {self.label!r} must have at least two categories in the domain; a dictionary cuts numbers into some (cut)"
+            )
 
     @cached_property
     def schema(self) -> Schema:

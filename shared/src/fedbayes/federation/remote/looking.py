@@ -268,7 +268,7 @@ def _warn(federation: Federation, name: str, shown: Shown, noise: float) -> None
     elif (outside := shown.counts[-2] or 0) - LOUD * noise > MUCH * shown.records:
         federation.warn(
             f"column '{name}': {outside / shown.records:.0%} of its values are outside its domain (another category, no number, or beyond "
-            "the bounds), perhaps all of one station; `fedbayes domain check` tells a station's own file"
+            "the bounds), perhaps all of one station; `fedbayes domain check` shows it in a station's own file"
         )
 
 
