@@ -28,6 +28,7 @@ def text_of(**content):
     ("function", "arguments", "title"),
     [
         ("contingency", {"columns": ["sex", "age"]}, "Contingency table of sex by age with m, 2026-05-01"),
+        ("scalar_product", {"columns": ["age", "days"]}, "Scalar product of age and days with m, 2026-05-01"),
         ("information_gain", {"columns": ["age"], "label": "ill"}, "Information gain about ill with m, 2026-05-01"),
         ("sample", {"model": {"label": "ill"}}, "Synthetic records with m, 2026-05-01"),
         ("evaluate", {"model": {"label": "ill"}}, "Evaluation of ill with m, 2026-05-01"),

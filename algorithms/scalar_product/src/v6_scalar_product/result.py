@@ -29,7 +29,7 @@ MOVES = {
     "zero_out": "erasing the values of one record changes",
 }
 NOT_PRIVATE = (
-    "exact counts of the records are released; they do not protect a record from somebody who knows the others"
+    "an exact answer about the records is released; it does not protect a record from somebody who knows the others"
 )
 WITHOUT_ONE = "for each station, how many records count without what it says"
 """What central learns of an exact count to judge it (`model.guarded_count`)."""

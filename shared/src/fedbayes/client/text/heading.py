@@ -17,6 +17,8 @@ NOUNS = {
     "sample": "synthetic records",
 }
 MOST_CONDITIONS, LONGEST = 5, 60  # of a count, and characters of each word
+JOINED = {"contingency": " by ", "scalar_product": " and "}
+"""Functions whose columns are what they are about, and the word between two of them."""
 SUBJECTS = ("label", "event", "function")
 
 
@@ -38,8 +40,8 @@ def heading_of(result: Mapping[str, Any]) -> str:
 def _subject(function: str, arguments: Mapping[str, Any], model: Mapping[str, Any]) -> str:
     """Return what a task was about, with the word that joins it to the function; "" where nothing tells."""
     columns = arguments.get("columns")
-    if function == "contingency" and isinstance(columns, list):
-        return f" of {' by '.join(map(str, columns))}"
+    if function in JOINED and isinstance(columns, list):
+        return f" of {JOINED[function].join(map(str, columns))}"
     if function == "sample":
         return ""
     conditions = arguments.get("conditions")
