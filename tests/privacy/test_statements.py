@@ -128,6 +128,10 @@ def test_what_is_stated_is_what_was_debited(running, method, function, arguments
     for name, entries in debits(ledgers).items():
         new = entries[len(before[name]) :]
         assert (sum(cost for cost, _ in new), sum(delta for _, delta in new)) == stated
+    replaced = told["differentially_private"] and arguments.get("neighbors") == "replace_one"
+    assert ("a replaced row is one that leaves" in f"{told['sensitivity']} {told['composition']}") == replaced
+    if method == "dp_naive_bayes" and function == "fit" and told["sensitivity"]:
+        assert ("of squares" in told["sensitivity"]) == (arguments.get("statistics") == "gaussian")
     noisy = "epsilon" in arguments and arguments.get("noise") != "none" and "sensitivity" not in arguments
     if told["differentially_private"]:
         assert promise.holds(*stated)

@@ -60,6 +60,7 @@ def privacy(settings: Settings, shape: Shape) -> dict[str, Any]:
         + ("" if whole_station else ", which have half of it, and the tables, which have the other half"),
         sensitivity=f"a {'row' if not settings.averaging else 'station'}'s contribution is cut at {settings.cut:g} (L2)"
         + ("; a row changes it by at most twice that" if settings.averaging and not whole_station else "")
+        + noise.replaced
         + settings.asked.whom.statement,
         reveals=reveals,
     )

@@ -118,7 +118,9 @@ def _privacy(plan: Plan, aggregation: str) -> dict[str, Any]:
         mechanism=plan.noise.mechanism(),
         composition=f"{plan.queries} queries on the same rows, {plan.noise.law.currency} split evenly; classes and cells of one query are "
         "disjoint; stations hold different rows, so the budget is that of every station alone",
-        sensitivity="global, from public domains: 1 a table; for sums of values mapped on [-1, 1]: 1, of squares: 1/2"
+        sensitivity="global, from public domains: 1 a table"
+        + ("; for sums of values mapped on [-1, 1]: 1, of squares: 1/2" if plan.gaussian else "")
+        + plan.noise.replaced
         + plan.columns.unit.statement,
         reveals=reveals,
     )

@@ -179,9 +179,14 @@ class CountNoise(Message):
             delta=self.delta,
             mechanism=self.mechanism(),
             composition=composition,
-            sensitivity=sensitivity + unit.statement,
+            sensitivity=sensitivity + self.replaced + unit.statement,
             reveals=reveals,
         )
+
+    @property
+    def replaced(self) -> str:
+        """What a statement adds to the sensitivity of one row more or less, where a row is replaced; see `change`."""
+        return "; a replaced row is one that leaves and one that comes" if self.neighbors == "replace_one" else ""
 
     def mechanism(self) -> str | None:
         """Return the mechanism's name for the privacy statement."""
