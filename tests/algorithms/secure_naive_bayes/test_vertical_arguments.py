@@ -8,6 +8,7 @@ import pytest
 from limits_kit import predicting
 from one_process import OneProcess
 
+from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 from fedbayes.federation.horizontal import Columns
 from fedbayes.federation.node.policy import Policy
@@ -156,6 +157,16 @@ def test_a_vertical_fit_refuses_by_name(odd, changes, named):
     with pytest.raises(ArgumentError, match=named):
         odd.run("fit", {**FIT, "organizations": THREE, **changes})
     assert spent(odd) == before
+
+
+def test_a_label_that_a_station_lacks_is_foreseen_after_the_first_round(table):
+    parts = {"a": table[["color", "kind"]], "b": table[["size"]], "c": table[["shape", "kind"]]}
+    with EmbeddedFederation(parties=parts, policies=predicting(), record=True) as federation:
+        for function, task in (("fit", FIT), ("classify", CLASSIFY)):
+            with pytest.raises(ArgumentError, match=r"label: b does not hold the label.*vertibayes"):
+                federation.run("secure_naive_bayes", function, task)
+            asked = {entry["function"] for entry in federation.transcript}
+            assert {"partial_open_channel"} <= asked <= {"partial_open_channel", function}
 
 
 def test_arguments_without_effect_are_warned_of(odd):

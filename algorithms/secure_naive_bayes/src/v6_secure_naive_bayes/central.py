@@ -79,7 +79,7 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     codes = check_records(asked.records, columns, cells)
     products = len(vertical.distinct(codes)[0]) * columns.classes
     patience = check_work("distinct records and classes", products, MOST_PRODUCTS, bits)
-    split = vertical.assign(federation, parties.stations, columns, cells)
+    split = vertical.assign(federation, parties, columns, cells)
     vertical.check_split(federation, split)
     keyring = open_keyring(federation, Parties(split.stations, parties.helpers), asked.keys, bits, products=True)
     counts, made = vertical.keep_tables(federation, split, asked.epsilon, asked.tables)

@@ -42,7 +42,8 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     preflight = Preflight(used, identifier, functions=functions, queries=2, single_records=True)
     parties = federation.open_channel(asked.organizations, preflight)
     held = federation.round("partial_features", FeaturesRequest(names, True), parties.stations, FeaturesReply)
-    owners = owners_of(list(model.features), held, "organizations: the model's column", "include exactly one with it")
+    named = {member: reply.names.value for member, reply in held.items()}
+    owners = owners_of(list(model.features), named, "organizations: the model's column", "include exactly one with it")
     owners = dict(sorted(owners.items()))
     holders = [member for member in owners if column in held[member].names.value]
     if len(owners) < LEAST_STATIONS:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.naive_bayes.unknown import loud_warnings
 from fedbayes.dp.laws import usual_deviation
-from fedbayes.federation import Federation
+from fedbayes.federation import Federation, Parties
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.horizontal import (
     Columns,
@@ -71,7 +71,7 @@ class Split:
         return {federation.name(member): names for member, names in self.owners.items()}
 
 
-def assign(federation: Federation, stations: tuple[int, ...], columns: Columns, bins: dict[str, Any]) -> Split:
+def assign(federation: Federation, parties: Parties, columns: Columns, bins: dict[str, Any]) -> Split:
     """Ask which station holds which feature; one round.
 
     Raises
@@ -80,21 +80,29 @@ def assign(federation: Federation, stations: tuple[int, ...], columns: Columns, 
         When a feature is at no station or at two, or a station with features lacks the label.
     """
     names = [*columns.features, columns.label]
-    replies = federation.round("partial_features", FeaturesRequest(names), stations, FeaturesReply)
-    owners = owners_of(columns.features, replies, "features: column", "every feature must be at exactly one")
+    if set(names) <= set(parties.holders):  # announced, so that `fedbayes check` foresees a refusal
+        announced = {member: [name for name in names if member in parties.holders[name]] for member in parties.stations}
+        _owners(federation, columns, announced)
+    replies = federation.round("partial_features", FeaturesRequest(names), parties.stations, FeaturesReply)
+    owners = _owners(federation, columns, {member: reply.names.value for member, reply in replies.items()})
+    return Split(columns, bins, owners)
+
+
+def _owners(federation: Federation, columns: Columns, held: Mapping[int, Sequence[str]]) -> dict[int, list[str]]:
+    owners = owners_of(columns.features, held, "features: column", "every feature must be at exactly one")
     for member in owners:
-        if columns.label not in replies[member].names.value:
+        if columns.label not in held[member]:
             raise ArgumentError(
                 f"label: {federation.name(member)} does not hold the label; every station needs it beside its features "
                 "(vertibayes and bayesian_ensemble take records of which one station has the label)"
             )
-    return Split(columns, bins, owners)
+    return owners
 
 
 def owners_of(
-    features: Sequence[str], replies: Mapping[int, FeaturesReply], subject: str, remedy: str
+    features: Sequence[str], held: Mapping[int, Sequence[str]], subject: str, remedy: str
 ) -> dict[int, list[str]]:
-    """Return every station's features, in their order.
+    """Return every station's features, in their order; `held` are the columns of each station.
 
     Raises
     ------
@@ -103,7 +111,7 @@ def owners_of(
     """
     owners: dict[int, list[str]] = {}
     for feature in features:
-        holders = [member for member, reply in replies.items() if feature in reply.names.value]
+        holders = [member for member, names in held.items() if feature in names]
         if len(holders) != 1:
             where = "at no station that lets it be used" if not holders else "at more than one station"
             raise ArgumentError(f"{subject} '{feature[:100]}' is {where}; {remedy}")
@@ -188,7 +196,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     named = asked_columns(asked.label, asked.features, asked.domain)
     parties = federation.open_channel(asked.organizations, before_vertical_fit(noise, named))
     columns = resolve_columns(federation, parties.stations, asked.label, asked.features, asked.domain)
-    split = assign(federation, parties.stations, columns, check_bins(columns, asked.bins))
+    split = assign(federation, parties, columns, check_bins(columns, asked.bins))
     replies = _ask_tables(federation, split, noise.epsilon, release=True)
     fitted = _released_model(federation, split, noise, replies)
     return result.released(federation, fitted, noise.epsilon, split.named(federation))
