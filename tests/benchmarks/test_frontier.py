@@ -32,7 +32,7 @@ pytestmark = pytest.mark.benchmark
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 STATIONS = (1, 10, 1000)
-SEEDS = 5
+SEEDS = 20
 DELTA = 1e-6
 GOALS = {0.1: (0.833, 0.89), 0.3: (0.847, 0.905), 1.0: (0.855, 0.91)}
 
@@ -58,7 +58,7 @@ class Adult:
         given = {"label": "class", "tables": "dp", "epsilon": epsilon, "delta": DELTA, "rows": self.rows}
         asked = Fit.read("fit", given if epsilon else {"label": "class", "rounds": 60})
         bins = asked.cut(self.columns) if epsilon else Fit.read("fit", {**given, "epsilon": 1.0}).cut(self.columns)
-        shape = Shape(self.columns, bins, tables=asked.tables)
+        shape = Shape(self.columns, bins, tables=asked.kind_of_tables)
         rows, (codes, truth) = encode_rows(shape, self.train), encode_rows(shape, self.test)
         if not epsilon:
             from discriminative_naive_bayes.simulation import simulated
