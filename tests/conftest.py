@@ -85,7 +85,7 @@ def exact_scores() -> Iterator[None]:
         PART=1e-12,
         gathered=lambda confusion, minimum: confusion,
         kept_losses=lambda tallies, *_: (tallies.loss, 1e-9),
-        tied=lambda scores, minimum: [(yes, no) for no, yes in scores],
+        tied=lambda curves, minimum: list(curves),
     ):
         yield
 

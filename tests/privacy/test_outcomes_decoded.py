@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
-from party_kit import by_columns
+from party_kit import by_columns, by_rows
 from scipy.stats import rankdata
 from subset_kit import subset
 
@@ -151,6 +151,38 @@ def test_what_is_told_is_in_the_step_that_it_names():
         assert fold["calibration_slope"] is not None
         for name in ("concordance", "integrated_brier_score", "calibration_slope", "calibration_difference"):
             assert fold[name] == coarse_score(fold[name], 80)
+
+
+def told_by_a_concordance(told, few=18):
+    """Return of how many records the outcome follows from the concordance of a fit, for who knows all predictors and times, and how many died."""
+    draw, outcomes = np.random.default_rng(2), EVERYBODY[: 2**few, :few]
+    risk, later = draw.permutation(few), np.triu(np.ones((few, few)), 1)
+    dead = (draw.random(few) < 0.5).astype(np.float64)
+    left = outcomes[outcomes.sum(axis=1) == dead.sum()]
+    pairs, agree = later.sum(axis=1), (later * (risk[:, None] > risk)).sum(axis=1)
+    left = left[told(left @ agree / (left @ pairs)) == told(dead @ agree / (dead @ pairs))]
+    return len(left), int(np.sum(np.abs(left.mean(axis=0) - 0.5) > 0.49))
+
+
+def test_the_concordance_of_a_fit_to_whole_records_leaves_thousands_of_outcomes():
+    left, known = told_by_a_concordance(lambda scores: np.round(scores / step_of(18)))
+    assert left > 1_000
+    assert known == 0
+
+
+def test_control_its_digits_leave_few():
+    assert told_by_a_concordance(digits)[0] < 500
+
+
+@pytest.mark.parametrize("least", [1, 5])
+def test_the_concordance_of_a_fit_is_in_the_step_that_it_names(least):
+    frame = records(240, [0.5, -0.4]).drop(columns="id").assign(days=lambda table: np.ceil(table["days"]))
+    bounds = {"bounds": [-4.0, 4.0]}
+    asked = {"time": "days", "event": "died", "split": "horizontal", "times": [2, 5, 9, 20], "features": ["u", "v"]}
+    with OneProcess(by_rows(frame, "abc"), ["h"], {name: {"minimum_count": least} for name in "abc"}) as federation:
+        model = federation.run("verticox", "fit", {**asked, "domain": {"u": bounds, "v": bounds}})["model"]
+    assert model["concordance_step"] == (None if least == 1 else step_of(240))
+    assert (coarse_score(model["concordance"], 240) == model["concordance"]) is (least > 1)
 
 
 @pytest.mark.parametrize("refusing", "abc")

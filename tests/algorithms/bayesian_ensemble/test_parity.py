@@ -201,7 +201,7 @@ def test_published_scoring_counts_gaps_as_negatives() -> None:
     truth = np.array([0, 0, 1, 1, -1, -1])
     chances = np.array([0.1, 0.2, 0.8, 0.9, 0.15, 0.85])
     logs = np.log(np.stack([1 - chances, chances], axis=1))
-    found = tallies.scores(tallies.summed(truth, logs), 2)
+    found = tallies.scores(tallies.summed(truth, logs, 0), 2, 0)
     assert found["auc"] == 1.0
     assert found["n"] == 4
     assert found["unlabelled"] == 2

@@ -71,7 +71,8 @@ def test_published_scoring_counts_rows_without_label_as_negatives() -> None:
     assert scores["rows"] == 18
     table = np.zeros((2, 3), dtype=np.int64)
     np.add.at(table, (rows[:, 0], rows[:, 1] % 3), 1)
-    counted = assess_counts(network, ("a", "b"), table, "b")
+    counted, errors = assess_counts(network, ("a", "b"), table, "b")
+    assert errors == {}
     assert {k: counted[k] for k in ("auc", "auc_published", "accuracy")} == {
         k: scores[k] for k in ("auc", "auc_published", "accuracy")
     }

@@ -9,6 +9,7 @@ from party_kit import by_columns
 
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, ThresholdError
 from v6_verticox.cox import likelihood
+from v6_verticox.cox.scores import step_of
 from v6_verticox.rounds import setup
 
 ROWS = 400
@@ -110,6 +111,24 @@ def test_a_few_gaps_are_not_counted():
     assert any("a few records have missing values" in text for text in result["warnings"])
     rows = {row["feature"]: row["coefficient"] for row in result["model"]["coefficients"]}
     assert rows["dose"] == pytest.approx(pooled(frame)[0].coefficients[1], abs=1e-6)
+
+
+def test_a_few_gaps_are_not_counted_by_groups_and_steps_either():
+    """The groups of a calibration are all complete records, and 198 of these have other steps than 200."""
+    frame = records(3, share=0.0, rows=200)
+    frame.loc[[5, 77], "age"] = None
+    metrics = use(frame, "evaluate", run(frame, TASK)["model"])["metrics"]
+    groups = [group for one in (metrics["calibration"], *metrics["calibration_by_time"]) for group in one["groups"]]
+    assert {group["records"] for group in groups} == {metrics["records"]} == {None}
+    assert metrics["step"] == step_of(200) < step_of(198)
+
+
+def test_control_many_gaps_are_counted_by_both():
+    frame = records(3, share=0.0, rows=200)
+    frame.loc[5:20, "age"] = None
+    metrics = use(frame, "evaluate", run(frame, TASK)["model"])["metrics"]
+    assert sum(group["records"] for group in metrics["calibration"]["groups"]) == metrics["records"] == 184
+    assert metrics["step"] == step_of(184)
 
 
 @pytest.mark.audit

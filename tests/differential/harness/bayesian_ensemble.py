@@ -188,6 +188,9 @@ def _compare_member(case: Case, network: Any, records: list[dict[str, Any]]) -> 
 @st.composite
 def _used(draw: Any, function: str) -> Case:
     people, place, features = draw(_placed((3, 4)))
+    if function == "evaluate" and draw(st.integers(0, 2)) == 2:
+        for entry in place["organizations"]:
+            entry["policy"]["minimum_count"] = 5
     fit = fit_arguments(draw, people, place, features)
     arguments: dict[str, Any] = {"model": {"$model": 0}, "id_column": place["id_column"], "helper": place["helper"]}
     if draw(st.integers(0, 3)) == 3:
@@ -402,7 +405,7 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
             if np.isnan(logs).any():
                 return same("n", result["n"], len(names))
             scores = {**result, "calibration": None, "auc": result["auc_by_scoring"]["labelled"]}
-            return compare_scores(scores, logs, truth, 1e-4, 2e-3, loss_margin=2e-5)
+            return compare_scores(scores, logs, truth, 1e-4, 2e-3, loss_margin=2e-5, minimum=case.least_told)
         records = list(joined(case.stations(), case.id_column).values())
         labels = model["classes"]
         truth = np.array([labels.index(str(r[LABEL])) if r[LABEL] in labels else -1 for r in records])
@@ -412,7 +415,7 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
         logs = votes(model, records)
         if _simple(model, records) and not np.isnan(logs).any():
             scores = {**result, "calibration": None, "auc": result["auc_by_scoring"]["labelled"]}
-            compare_scores(scores, logs, truth, 1e-4, 2e-3, loss_margin=2e-5)
+            compare_scores(scores, logs, truth, 1e-4, 2e-3, loss_margin=2e-5, minimum=case.least_told)
 
     judge(case, outcome, [], compare)
 

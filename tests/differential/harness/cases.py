@@ -121,6 +121,17 @@ class Case:
         members = self.members()
         return max(entry["policy"].get(name, default) for entry in self.organizations if entry["name"] in members)
 
+    @property
+    def least_told(self) -> int:
+        """The largest minimum count of those that have records."""
+        return max(
+            (self.limit_of(name, "minimum_count", 5) for name in self.stations() if name in self.members()), default=0
+        )
+
+    def limit_of(self, name: str, limit: str, default: Any) -> Any:
+        """Return a limit of one organization."""
+        return next(entry["policy"].get(limit, default) for entry in self.organizations if entry["name"] == name)
+
     def files(self, early: bool = False) -> dict[str, str | bytes | None]:
         """Return each organization's file: CSV, or what its entry's ``"file"`` says; `early`: of the steps before the last one."""
         entries = [{**entry, **(entry.get("early") or {})} if early else entry for entry in self.organizations]

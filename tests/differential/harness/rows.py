@@ -341,12 +341,12 @@ def compare_scores(
         noted = result["diagnostics"]
         least = np.sort(-logs, axis=0)[-minimum] if rows >= minimum else (-logs).min(axis=0)
         cut = np.minimum(losses, np.clip(least, 0.0, 30.0)[truth])
-        part = 0.5 * max(1.0, float(cut.max()))
+        part, wide = 0.5 * max(1.0, float(cut.max())), 0.03 * 512 / bins
         loss_margin += (
-            MOST_DRAWN * part / rows + 0.03 * float((losses - cut).mean() + cut.max() / rows) + noted["log_loss_error"]
+            MOST_DRAWN * part / rows + wide * float((losses - cut).mean() + cut.max() / rows) + noted["log_loss_error"]
         )
         losses = cut
-        if not part / 2.2 < noted["log_loss_error"] * rows < 2.2 * part:
+        if not part / (2.2 + 3 * wide) < noted["log_loss_error"] * rows < (2.2 + 3 * wide) * part:
             raise Difference(f"log_loss_error: {noted['log_loss_error']} where a record adds up to {2 * part / rows}")
         auc_margin += 2 * MOST_DRAWN * noted.get("auc_error", 0.0)
     close("log_loss", result["log_loss"], float(losses.mean()), 1e-8, loss_margin + off)

@@ -45,6 +45,7 @@ def evaluate_cases(draw: Any) -> Case:
     if draw(st.integers(0, 3)) == 3:
         return draw(_evaluate_by_rows())
     place, fit = draw(_fitted())
+    _hide(draw, place)
     arguments = {"model": {"$model": 0}, "id_column": place["id_column"], "helper": fit["helper"]}
     if draw(st.booleans()):
         arguments["method"] = draw(st.sampled_from(["counts", "records"]))
@@ -60,12 +61,20 @@ def evaluate_cases(draw: Any) -> Case:
     )
 
 
+def _hide(draw: Any, place: dict[str, Any]) -> None:
+    """Have nodes hide small counts, now and then."""
+    if draw(st.integers(0, 2)) == 2:
+        for entry in place["organizations"]:
+            entry["policy"] = {**entry["policy"], "minimum_count": 5}
+
+
 @st.composite
 def _evaluate_by_rows(draw: Any) -> Case:
     """Draw a network of records that are split by rows, and whose rows it is scored on."""
     people = draw(population(fewest=2, most=4, people=(20, 120), gaps=(0.0, 0.0, 0.0, 0.2)))
     fixed = {"minimum_organizations": 1, "minimum_rows": 1, "minimum_count": 0}
     place = draw(horizontal(people, (2, 5), fixed))
+    _hide(draw, place)
     names = list(people["columns"])
     pairs = [[a, b] for at, a in enumerate(names) for b in names[at + 1 :]]
     fit = {"columns": names, "split": "horizontal", "label": draw(st.sampled_from(names)), "missing": "drop"}
@@ -200,7 +209,9 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
         needed = _needed(case, outcome, label=True)
         if any((codes[name] < 0).any() for name in needed):
             return  # records with gaps are scored over what is known of them
-        compare_evaluated(shown, model, codes, _target(case))
+        minimum = 0 if epsilon is not None else case.least_told
+        shown = {**shown, "diagnostics": {**result["diagnostics"], "confusion": shown["confusion"]}}
+        compare_evaluated(shown, model, codes, _target(case), minimum, "criteria" in shown)
 
     judge(case, outcome, _not_evaluated(case, outcome), compare, _may(case, outcome))
 
@@ -218,12 +229,31 @@ def _not_evaluated(case: Case, outcome: Outcome) -> list[tuple[str, str]]:
     return refuse + roles(case, case.id_column) + unknown_columns(case, names)
 
 
-def compare_evaluated(shown: dict[str, Any], model: dict[str, Any], codes: Any, target: str) -> None:
-    """Hold scores against those of the records one by one; `codes`: of all nodes, complete around the label."""
-    logs = np.log(np.maximum(posterior(model, codes, target), 1e-300))
+def compare_evaluated(
+    shown: dict[str, Any], model: dict[str, Any], codes: Any, target: str, minimum: int = 0, counted: bool = False
+) -> None:
+    """Hold scores against those of the records one by one; `codes`: of all nodes, complete around the label. `counted`: of groups of predictions."""
+    beliefs = posterior(model, codes, target)
+    logs = np.log(np.maximum(together(beliefs, minimum) if counted else beliefs, 1e-300))
     scores = {**shown, "n": shown.get("n", len(logs)), "calibration": None}
     if len(logs) and logs.shape[1] > 1:
-        compare_scores(scores, logs, codes[target], near=1e-3, auc_margin=1e-3, loss_margin=2e-5)
+        compare_scores(scores, logs, codes[target], near=1e-3, auc_margin=1e-3, loss_margin=2e-5, minimum=minimum)
+
+
+def together(beliefs: Any, minimum: int) -> Any:
+    """Return predictions of records, those that fewer than `minimum` have as the mean of neighbours in predicted class and certainty."""
+    kinds, of, sizes = np.unique(beliefs.round(12), axis=0, return_inverse=True, return_counts=True)
+    groups: list[list[int]] = [[]]
+    for kind in np.lexsort((kinds.max(axis=1), kinds.argmax(axis=1))):
+        if sizes[groups[-1]].sum() >= max(minimum, 1):
+            groups.append([])
+        groups[-1].append(int(kind))
+    if len(groups) > 1 and sizes[groups[-1]].sum() < minimum:
+        last = groups.pop()
+        groups[-1] += last
+    for group in groups:
+        kinds[group] = np.average(kinds[group], axis=0, weights=sizes[group])
+    return kinds[of.ravel()]
 
 
 def check_sample(case: Case, outcome: Outcome) -> None:

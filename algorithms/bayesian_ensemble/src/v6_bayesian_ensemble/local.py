@@ -93,13 +93,12 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
     truth = column_codes(frame[model.label], model.classes, None)
     together = grouped(np.exp(logs), np.ones(len(logs)), station.policy.minimum_count)
     logs = np.log(np.maximum(together, np.exp(LEAST_LOG)))
-    seed = seed_of(truth, logs, station.secret_for("exact scores"))
+    seed = seed_of([truth, logs], station.secret_for("exact scores"))
     return _counted(station, tallies.summed(truth, logs, seed).view(np.uint64))
 
 
 def _counted(station: Station, vector: Words, queries: int = 1) -> TalliesReply:
-    masked = station.mask(station.exact(vector, "evaluation", queries=queries))
-    return TalliesReply(masked, station.public(station.policy.minimum_count))
+    return TalliesReply(station.mask(station.exact(vector, "evaluation", queries=queries)))
 
 
 @partial

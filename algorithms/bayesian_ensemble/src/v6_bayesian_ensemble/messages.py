@@ -123,10 +123,9 @@ class PredictedRequest(Message):
 
 
 class TalliesReply(Message):
-    """Sums over records as whole numbers of the ring, masked where more than one station tallies; this node's smallest count."""
+    """Sums over records as whole numbers of the ring, masked where more than one station tallies."""
 
     vector: Masked | Exact[Array]
-    minimum_count: Public[int]
 
 
 class PredictionsReply(Message):

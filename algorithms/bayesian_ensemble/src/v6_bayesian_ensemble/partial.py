@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.evaluation.coarse import seed_of
 from fedbayes.bayes.network.record_scores import log_scores
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem
@@ -235,7 +236,8 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
     Notes
     -----
     **Reveals** to this station the combined class probabilities of the records; to central sums over records only
-    (over all holders of the label, where there are several). **Assumes** what `partial_votes` does and, where there are
+    (over all holders of the label, where there are several), and a digest of labels and probabilities, keyed where the node has a folder database
+    (`fedbayes.bayes.evaluation.coarse`). **Assumes** what `partial_votes` does and, where there are
     several holders, that at least two of the organizations asked do not collude with central.
     """
     vector = np.zeros(tallies.width(len(request.classes)), dtype=np.int64)
@@ -244,9 +246,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
     content = station.exact(vector.view(np.uint64), "evaluation", summed=request.setup.union)
     alone = len(station.participants) == 1
     common = [request.setup, request.label, request.classes, request.vote, request.rows]
-    return TalliesReply(
-        content if alone else station.mask(content, "", common), station.public(station.policy.minimum_count)
-    )
+    return TalliesReply(content if alone else station.mask(content, "", common))
 
 
 def _tallied(station: Station, request: TallyRequest) -> Integers:
@@ -257,10 +257,12 @@ def _tallied(station: Station, request: TallyRequest) -> Integers:
     known = {request.label: {"categories": request.classes}}
     labels = station.data(columns=[request.label], domain=known)[request.label]
     truth = column_codes(labels, request.classes, None)
-    rows = Rows(workspace, request.setup, request.rows, len(truth))
-    if not request.setup.union:
-        return tallies.summed(truth[rows.order], logs)
-    return tallies.summed(truth, logs[rows.order])
+    order = Rows(workspace, request.setup, request.rows, len(truth)).order
+    if request.setup.union:
+        own, logs = truth, logs[order]
+    else:  # the common order is another one in every job
+        own, logs = truth[np.sort(order)], logs[np.argsort(order)]
+    return tallies.summed(own, logs, seed_of([own, logs], station.secret_for("exact scores")))
 
 
 @partial

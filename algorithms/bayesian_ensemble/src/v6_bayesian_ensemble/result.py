@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.evaluation.coarse import COARSE
 from fedbayes.federation import Federation, results
 
 from .arguments import Fit
@@ -22,7 +23,6 @@ SECRET = {
 EXACT = "the members' networks are computed from exact counts: of one station where it learned alone, else of the common records"
 STAYED = "the classes that occur at each station and its number of rows are exact; the members stay at their stations"
 SCORED = "exact sums over records are released"
-COARSE = ", area and log loss to about one record's part"
 JOINED = {
     "stations": "their own members, the number of records",
     "helper": "the number of records of each station and in common",

@@ -191,7 +191,7 @@ class Election:
                 setup, sealed, self.model.label, list(self.model.classes), self.model.vote, self.rows
             )
         counted = self.federation.round("partial_tally", requests, asked, TalliesReply, last=True)
-        return scored(list(counted.values()), len(self.model.classes))
+        return scored(self.federation, list(counted.values()), len(self.model.classes))
 
 
 def combined(model: Ensemble, masked: Sequence[Any], rows: int) -> Floats:
@@ -204,14 +204,13 @@ def combined(model: Ensemble, masked: Sequence[Any], rows: int) -> Floats:
     return votes.combine(added, behind, model.vote)
 
 
-def scored(replies: Sequence[TalliesReply], classes: int, whole: bool = False) -> dict[str, Any]:
+def scored(federation: Federation, replies: Sequence[TalliesReply], classes: int) -> dict[str, Any]:
     """Return the scores from everybody's tallies; small counts of the confusion table are left out."""
     parts = [reply.vector for reply in replies]
     total = parts[0].value if isinstance(parts[0], Exact) else summed(parts)
     try:
-        minimum = max(reply.minimum_count.value for reply in replies)
-        scores = tallies.scores(np.asarray(total, dtype=np.uint64).view(np.int64), classes, minimum, whole)
-        return {**scores, "confusion": shown(scores["confusion"], minimum)}
+        scores = tallies.scores(np.asarray(total, dtype=np.uint64).view(np.int64), classes, federation.minimum_count)
+        return {**scores, "confusion": shown(scores["confusion"], federation.minimum_count)}
     except ValueError as problem:
         raise StationError(f"{problem}; the job stops") from None
 
@@ -224,7 +223,7 @@ def local_scores(federation: Federation, model: Ensemble, organizations: list[in
     parties = federation.open_channel(organizations, preflight)
     request = LocalRequest(dict(model.given or {}))
     replies = federation.round("partial_local", request, parties.stations, TalliesReply, last=True)
-    return scored(list(replies.values()), len(model.classes), whole=True)
+    return scored(federation, list(replies.values()), len(model.classes))
 
 
 def local_predictions(

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from fedbayes.bayes.evaluation import coarse, metrics
-from fedbayes.bayes.evaluation.tallies import SCORE_BINS, Tallies, coarse_auc, score_bins, scores_of, tally
+from fedbayes.bayes.evaluation.tallies import SCORE_BINS, Tallies, coarse_auc, score_bins, tally
 from fedbayes.typing import Floats, Integers
 
 LOSS_UNITS = 2.0**28  # a sum of losses travels as a whole number of 2^-28 nats: the mean is right to nine decimals
 NEGATIVE, POSITIVE, UNLABELLED = range(3)  # rows of a curve
 
 
-def summed(truth: Integers, logs: Floats, seed: int = 0) -> Integers:
+def summed(truth: Integers, logs: Floats, seed: int) -> Integers:
     """Return the sums over records, int64, flat: two disjoint tables' vectors add up to that of both.
 
     Parameters
@@ -30,7 +30,7 @@ def summed(truth: Integers, logs: Floats, seed: int = 0) -> Integers:
     logs : float array, shape (rows, classes)
         log P(class | record).
     seed : int
-        A station's part of what is added to scores of whole records (`fedbayes.bayes.evaluation.coarse`).
+        A station's part of what is added to the scores (`fedbayes.bayes.evaluation.coarse`).
     """
     classes = logs.shape[1]
     known = truth >= 0
@@ -48,10 +48,10 @@ def width(classes: int) -> int:
     return Tallies.size(classes) + classes * 3 * SCORE_BINS + 2
 
 
-def scores(vector: Integers, classes: int, minimum: float = 0.0, whole: bool = False) -> dict[str, Any]:
+def scores(vector: Integers, classes: int, minimum: float) -> dict[str, Any]:
     """Return accuracy, auc, log_loss, calibration, n (labelled records), auc_published, unlabelled, confusion and what to warn of.
 
-    Of `whole` records they are as coarse as `fedbayes.bayes.evaluation.coarse` says.
+    They are as coarse as `fedbayes.bayes.evaluation.coarse` says.
 
     Raises
     ------
@@ -63,13 +63,13 @@ def scores(vector: Integers, classes: int, minimum: float = 0.0, whole: bool = F
     cut = Tallies.size(classes)
     tallies = Tallies.from_flat(vector[:cut], float(vector[-2]) / LOSS_UNITS, classes)
     curves = vector[cut:-2].reshape(classes, 3, SCORE_BINS).astype(np.float64)
-    seed, least = int(vector[-1]), minimum if whole else 0.0
-    scores, errors = coarse.coarse_scores(tallies, minimum, seed) if whole else (scores_of(tallies, minimum), {})
+    seed = int(vector[-1])
+    scores, errors = coarse.coarse_scores(tallies, minimum, seed)
     unlabelled = int(curves[0, UNLABELLED].sum())
     return {
         **scores,
         "errors": errors,
-        "auc_published": _published(curves, least, seed) if unlabelled or not errors else scores["auc"],
+        "auc_published": _published(curves, minimum, seed) if unlabelled or not errors else scores["auc"],
         "unlabelled": unlabelled,
         "confusion": tallies.confusion,
         "coarse": coarse_auc(tallies),
@@ -78,7 +78,7 @@ def scores(vector: Integers, classes: int, minimum: float = 0.0, whole: bool = F
 
 def _published(curves: Floats, minimum: float, seed: int) -> float:
     """Return the area over all records, those without a label beside every class, as it is told."""
-    sides = np.stack([curves[:, NEGATIVE] + curves[:, UNLABELLED], curves[:, POSITIVE]], axis=1)
+    sides = [(part[POSITIVE], part[NEGATIVE] + part[UNLABELLED]) for part in curves]
     tied, rows = coarse.tied(sides, minimum), float(curves[0].sum())
     exact = metrics.published_auc(tied, rows)
     return exact if minimum <= 1 else coarse.coarse_area(exact, coarse.auc_part(tied), seed, "auc_published")[0]

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.evaluation.coarse import COARSE, coarse_scores
 from fedbayes.bayes.evaluation.small_counts import shown
-from fedbayes.bayes.evaluation.tallies import Tallies, scores_of
+from fedbayes.bayes.evaluation.tallies import Tallies
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, Parties, Preflight, results
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError
@@ -92,17 +93,17 @@ def _graded(federation: Federation, data: dict[str, Any], lattice: Lattice, plan
         for member in stations
     }
     summed = federation.secure_sum("partial_grades", requests, stations, SumReply, field="vector", last=True)
-    if summed.shape != (tally_size(lattice.classes),):
+    if summed.shape != (tally_size(lattice.classes) + 1,):
         raise MessageError("the tallies do not fit the model; use one version everywhere")
-    numbers = (summed >> HIGH).astype(np.float64)
+    numbers = (summed[:-1] >> HIGH).astype(np.float64)
     tallies = Tallies.from_flat(numbers[:-1], numbers[-1] / 2.0 ** loss_bits(plan.rows), lattice.classes, SCORE_BINS)
-    scores = scores_of(tallies, federation.minimum_count)
+    scores, errors = coarse_scores(tallies, federation.minimum_count, int(summed[-1]))
     scores["n"] = round(scores["n"])
     if scores["n"] <= 0:
         raise DataProblem("no row has a known label; check the label's column and domain")
     return federation.result(
         model=None,
-        privacy=results.not_private("the scores are exact", _reveals(federation, plan)),
+        privacy=results.not_private("the scores are exact" + (COARSE if errors else ""), _reveals(federation, plan)),
         diagnostics={
             "confusion": shown(tallies.confusion, federation.minimum_count),
             "classes": data["domain"][data["label"]]["categories"],
@@ -110,6 +111,7 @@ def _graded(federation: Federation, data: dict[str, Any], lattice: Lattice, plan
             "counters": [federation.name(member) for member in plan.counters],
             "dealer": federation.name(plan.dealer),
             "step": lattice.step,
+            **errors,
         },
         **scores,
     )
@@ -119,7 +121,7 @@ def _reveals(federation: Federation, plan: Plan) -> dict[str, str]:
     """Return who learns what of an evaluation."""
     first, second, dealer = (federation.name(member) for member in (*plan.counters, plan.dealer))
     return {
-        "researcher": "the exact scores and the confusion table",
+        "researcher": "the scores and the confusion table",
         "central": f"the confusion table, {SCORE_BINS} bins of scores by class, the calibration table and the summed loss over all records; "
         "every station's number of rows and which of the columns it holds",
         "label_holder": f"at {federation.name(plan.holder)}: what every station learns, and nothing of a record's score",

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.evaluation.coarse import seed_of
 from fedbayes.bayes.evaluation.tallies import Tallies, score_bins, scored_classes, tenths
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import SchemaError
@@ -40,6 +41,7 @@ HIGH = np.uint64(32)  # tallies modulo 2^32 travel in the upper half of a word, 
 TOPIC = "masked places"
 KEYS = "point keys"
 OWN = "own masked places"
+SEED = "part of the seed of what is added to the scores"
 
 
 def _model(data: Any) -> NaiveBayes:
@@ -105,6 +107,8 @@ def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
     if station.organization in plan.owners:
         order, topic = _ordered(station, plan)
         places = _places(station, request)[order]
+        logs = _lattice(_model(request.model), plan).log_probabilities()
+        station.keep(SEED, seed=np.array([seed_of([places, logs], station.secret_for("exact scores"))]))
         masks = _own_mask(station, plan)
         opened = (places + masks) & np.uint64((1 << plan.bits) - 1)
         if station.organization in plan.counters:
@@ -189,7 +193,8 @@ def partial_grades(station: Station, request: GradesRequest) -> SumReply:
 
     Notes
     -----
-    **Reveals** to central the tallies: confusion, histograms of scores, calibration, summed loss.
+    **Reveals** to central the tallies: confusion, histograms of scores, calibration, summed loss; and the sum of a digest of every station's places, keyed
+    where the node has a folder database, from which follows what is added to the scores (`fedbayes.bayes.evaluation.coarse`).
     **Assumes** what `partial_scores` does, and that two stations do not collude with central.
     """
     plan, model = request.plan, _model(request.model)
@@ -200,7 +205,8 @@ def partial_grades(station: Station, request: GradesRequest) -> SumReply:
     share = np.zeros(tally_size(len(model.classes)), dtype=np.uint64)
     if station.organization in plan.counters:
         share = tallied(_lattice(model, plan), _counted(station, request), loss_bits(plan.rows))
-    content = station.exact(share << HIGH, "evaluation on vertically split records", summed=False)
+    vector = np.append(share << HIGH, station.kept(SEED)["seed"].view(np.uint64))
+    content = station.exact(vector, "evaluation on vertically split records", summed=False)
     return SumReply(station.mask(content, "", [request.model, plan]))
 
 

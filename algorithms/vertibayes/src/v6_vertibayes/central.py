@@ -67,7 +67,10 @@ def _question(
     weights = asked.weights if isinstance(asked, Fit) else None
     budget = Budget(asked.epsilon, batches, asked.delta if isinstance(asked, Fit) else 0.0, weights)
     split, helper, aligned = asked.split, asked.helper, asked.rows_aligned
-    return Question(nodes, asked.id_column, domain, bins, split, budget, helper, folds, aligned, asked.neighbors)
+    scores = isinstance(asked, Evaluate) and budget.exact
+    return Question(
+        nodes, asked.id_column, domain, bins, split, budget, helper, folds, aligned, asked.neighbors, scores
+    )
 
 
 @central
@@ -87,11 +90,11 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     if chosen_method(read, target, asked.method, asked.split, asked.epsilon is not None) == "counts":
         question = _question(asked, read.network.nodes, read.domain, read.bins)
         source = open_source(federation, question, asked.organizations)
-        scores = by_counts(read, target, source)
-        return result.counted(federation, scores, question.budget, source)
+        scores, errors = by_counts(read, target, source)
+        return result.counted(federation, scores, errors, question.budget, source)
     identifier = check_alignment(asked.id_column, asked.rows_aligned)
     records = RecordScores(federation, read, target, identifier, asked.helper, asked.organizations, with_label=True)
-    return result.tallied(federation, records.tallies(), records)
+    return result.tallied(federation, *records.tallies(), records)
 
 
 @central

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.evaluation import coarse
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.randomness import uniform_bits
 
 from . import guards, result
 from .prediction import Model
@@ -33,14 +36,23 @@ def chosen_method(model: Model, label: str, method: str | None, split: str, priv
     return chosen
 
 
-def by_counts(model: Model, label: str, source: Source) -> dict[str, Any]:
-    """Return scores and criteria of a network from one batch of tables; small counts do not show where tables are exact."""
+def by_counts(model: Model, label: str, source: Source) -> tuple[dict[str, Any], dict[str, float]]:
+    """Return scores and criteria of a network from one batch of tables, and the errors of scores; small counts do not show where tables are exact."""
     network = model.network
     around = (*blanket(network, label), label)
     families = [(*network.parents[node], node) for node in network.nodes]
     *counted, table = source([*families, around])
     minimum = 0 if source.budget.covered else source.minimum_count
-    scores = assess_counts(network, around, np.maximum(table, 0), label, minimum)
+    seed = source.seed if source.budget.exact else int(uniform_bits(1)[0])
+    scores, errors = assess_counts(network, around, np.maximum(table, 0), label, minimum, seed)
     rows = float(max(part.sum() for part in counted))
     observed = guards.observed(dict(zip(network.nodes, counted, strict=True)), network)
-    return {**scores, "criteria": result.criteria(network, observed, rows, minimum)}
+    criteria = result.criteria(network, observed, rows, minimum)
+    if errors and math.isfinite(total := criteria["log_likelihood"]):
+        # beside the counts of the curve its digits would tell of one record in a family
+        seed = source.seed + coarse.seed_of(list(network.tables.values()))
+        part = coarse.loss_part(result.moved_by_one(network))
+        total, error = coarse.blurred(total, part, seed, "log_likelihood")
+        criteria = result.criteria_of(network, coarse.decimals(total, error), rows)
+        errors["log_likelihood_error"] = error
+    return {**scores, "criteria": criteria}, errors

@@ -32,8 +32,11 @@ class CountsRequest(Message):
     noise: Installment | None
     honest_fraction: float
     contrasts: Contrasts | None = None
+    seeded: bool = False
 
     def __post_init__(self) -> None:
+        if self.seeded and self.noise is not None:
+            raise ValueError("noise needs no seed of the stations")
         if not self.tables or any(not table for table in self.tables):
             raise ValueError("a batch holds one or more tables over one or more columns")
         if self.contrasts is not None:
@@ -51,7 +54,7 @@ class CountsRequest(Message):
 
 
 class CountsReply(Message):
-    """All tables, flat, masked over Z/2^64; and the smallest count that this node allows to be published."""
+    """All tables, flat, masked over Z/2^64, where asked (`seeded`) with a seed behind them; and the smallest count that this node allows to be published."""
 
     masked: Masked
     minimum_count: Public[int]
@@ -82,8 +85,9 @@ class TallyRequest(Message):
 
 
 class TallyReply(Message):
-    """Sums over records: see `fedbayes.bayes.evaluation.tallies.Tallies`."""
+    """Sums over records: see `fedbayes.bayes.evaluation.tallies.Tallies`; and the seed of what is added to the scores."""
 
     counts: Exact[np.ndarray]
+    seed: Exact[int]
     loss: Exact[float]
     unlabelled: Exact[int]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedbayes.bayes.counts.tables import count
+from fedbayes.bayes.evaluation.coarse import seed_of
 from fedbayes.bayes.evaluation.tallies import tally
 from fedbayes.bayes.network.record_scores import log_posteriors
 from fedbayes.federation import Station, partial
@@ -35,7 +36,8 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
     Notes
     -----
     **Reveals** the sums of the tables over all participants to central, with noise where they are paid for, and
-    nothing of one station. **Assumes** that two participants do not collude with central.
+    nothing of one station; where scores are asked for, also that of a digest of every station's rows, keyed where the node has a folder database.
+    **Assumes** that two participants do not collude with central.
     """
     private, covered = request.noise is not None, request.noise is not None and request.noise.covers
     station.require_private(covered)
@@ -55,6 +57,8 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
         codes[column], shape[column] = own_codes, states.cardinality
     tables = [count([codes[c] for c in table], [shape[c] for c in table]).ravel() for table in request.tables]
     asked = np.concatenate(tables)
+    if request.seeded:
+        asked = np.append(asked, seed_of(list(codes.values()), station.secret_for("exact scores")))
     if request.contrasts is not None:
         asked = _functions(request.contrasts, request.tables, shape, asked)
     return CountsReply(station.mask(_leaving(station, asked, request)), station.public(station.policy.minimum_count))
@@ -137,23 +141,28 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
 
     Notes
     -----
-    **Reveals** to this station the class probabilities of the common records; to central sums over records only. **Assumes** what `partial_scores` does.
+    **Reveals** to this station the class probabilities of the common records; to central sums over records, and a digest of labels and probabilities, keyed
+    where the node has a folder database (`fedbayes.bayes.evaluation.coarse`). **Assumes** what `partial_scores` does.
     """
     station.require_predictions()
     workspace, kept = workspace_of(station, request.setup), station.kept("scores")
     total = summed(station, request.setup, kept["masked"], request.sealed, "scores")
     logs = log_posteriors(total, kept["prior"], request.rows)
-    truth = _labels(station, workspace, request.setup, str(kept["label"]))
+    truth, order = _labels(station, workspace, request.setup, str(kept["label"]))
+    seed = seed_of([truth[order], logs[order]], station.secret_for("exact scores"))
     labelled = truth < len(kept["prior"])
     counts, loss = tally(truth[labelled], logs[labelled]).flat()
     return TallyReply(
         station.exact(counts, "evaluation", queries=1, summed=False),
+        station.exact(seed, "evaluation", queries=0, summed=False),
         station.exact(float(loss), "evaluation", queries=0, summed=False),
         station.exact(int((~labelled).sum()), "evaluation", queries=0, summed=False),
     )
 
 
-def _labels(station: Station, workspace: Workspace, setup: Setup, label: str) -> Integers:
+def _labels(station: Station, workspace: Workspace, setup: Setup, label: str) -> tuple[Integers, Integers]:
+    """Return the labels in the common order, and what puts these records into the station's own, the same in every job."""
     values = station.data(columns=[label], domain=setup.domain)[label]
     _, codes = resolve(label, values, setup.domain.get(label), setup.bins, True, True)
-    return np.asarray(codes[workspace.common_order(len(codes))], dtype=np.int64)
+    order = workspace.common_order(len(codes))
+    return np.asarray(codes[order], dtype=np.int64), np.argsort(order)

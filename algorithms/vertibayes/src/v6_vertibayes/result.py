@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.evaluation.coarse import COARSE
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.network.probability_tables import log_likelihood_of
 from fedbayes.bayes.schema import NEARLY_ALL
@@ -86,15 +87,23 @@ def fitted(
     return {**result, "warnings": all_warnings}
 
 
-def counted(federation: Federation, scores: dict[str, Any], budget: Budget, source: Source) -> dict[str, Any]:
+def counted(
+    federation: Federation, scores: dict[str, Any], errors: dict[str, float], budget: Budget, source: Source
+) -> dict[str, Any]:
     """Return the result of `evaluate` from tables."""
-    return federation.result(scores, privacy(budget, source), {"records": source.records})
+    statement = privacy(budget, source)
+    if errors:
+        statement["reason"] += f"; scores{COARSE}"
+    return federation.result(scores, statement, {"records": source.records, **errors})
 
 
-def tallied(federation: Federation, scores: dict[str, Any], records: RecordScores) -> dict[str, Any]:
+def tallied(
+    federation: Federation, scores: dict[str, Any], errors: dict[str, float], records: RecordScores
+) -> dict[str, Any]:
     """Return the result of `evaluate` record by record."""
     reveals = {**records.tables.reveals(), **TALLIED}
-    return federation.result(scores, results.not_private(SUMS, reveals), {"records": records.rows})
+    statement = results.not_private(SUMS + (COARSE if errors else ""), reveals)
+    return federation.result(scores, statement, {"records": records.rows, **errors})
 
 
 def classified(federation: Federation, predictions: dict[str, Any], records: RecordScores) -> dict[str, Any]:
@@ -193,7 +202,20 @@ def criteria(network: BayesianNetwork, counts: Mapping[str, Counts], rows: float
     positive = {node: np.maximum(table, 0) for node, table in counts.items()}
     together = pooled(network.parents, positive, minimum)
     tables = pooled_tables(network.parents, positive, network.tables, minimum)
-    log_likelihood = log_likelihood_of(tables, together)
+    return criteria_of(network, log_likelihood_of(tables, together), rows)
+
+
+def moved_by_one(network: BayesianNetwork) -> float:
+    """Return the most that one record with another value in one column moves the log-likelihood, in nats, where no probability is 0."""
+    logs = {node: np.log(table[table > 0]) for node, table in network.tables.items()}
+    spans = {node: float(np.ptp(own)) if own.size else 0.0 for node, own in logs.items()}
+    return max(
+        sum(span for node, span in spans.items() if name in (node, *network.parents[node])) for name in network.nodes
+    )
+
+
+def criteria_of(network: BayesianNetwork, log_likelihood: float, rows: float) -> dict[str, Any]:
+    """Return the criteria that follow from a log-likelihood."""
     return {
         "log_likelihood": log_likelihood,
         "parameters": network.parameters,

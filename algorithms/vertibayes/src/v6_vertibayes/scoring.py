@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.evaluation.tallies import Tallies, coarse_auc, scores_of
+from fedbayes.bayes.evaluation.coarse import coarse_scores
+from fedbayes.bayes.evaluation.small_counts import shown
+from fedbayes.bayes.evaluation.tallies import Tallies, coarse_auc
 from fedbayes.bayes.network.record_scores import log_posteriors
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError
@@ -92,8 +94,8 @@ class RecordScores:
         named = replies[identify].identifiers
         return ([] if named is None else named.value), np.exp(logs)
 
-    def tallies(self) -> dict[str, Any]:
-        """Return the scores of the predictions, as the label's station finds them."""
+    def tallies(self) -> tuple[dict[str, Any], dict[str, float]]:
+        """Return the scores of the predictions, as the label's station finds them, and the errors of how they are told."""
         holder = self.tables.columns[self.label].owners[0]
         replies = self._ask(holder, None)
         sealed = {member: reply.sealed for member, reply in replies.items() if reply.sealed is not None}
@@ -106,8 +108,7 @@ class RecordScores:
             raise ArgumentError(f"the tallies of the label's station do not fit the model: {problem}") from None
         if words := coarse_auc(read):
             self.federation.warn(words)
-        return {
-            **scores_of(read, self.federation.minimum_count),
-            "confusion": read.confusion,
-            "unlabelled": reply.unlabelled.value,
-        }
+        minimum = self.federation.minimum_count
+        scores, errors = coarse_scores(read, minimum, reply.seed.value)
+        confusion = shown(read.confusion, minimum)
+        return {**scores, "confusion": confusion, "unlabelled": reply.unlabelled.value}, errors

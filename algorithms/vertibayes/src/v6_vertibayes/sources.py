@@ -56,6 +56,8 @@ class Question:
         Whether all files hold the same records in the same order; then there is no identifier.
     neighbors : str
         What noise in tables of matched records is promised for (`fedbayes.dp.neighbors.OF_RECORDS`).
+    scores : bool
+        Whether scores are made of exact tables, so that the stations give a seed of what is added to them.
     """
 
     columns: tuple[str, ...]
@@ -68,13 +70,13 @@ class Question:
     folds: int = 0
     rows_aligned: bool = False
     neighbors: str = REPLACE_ONE
+    scores: bool = False
 
     def __post_init__(self) -> None:
         if self.split != "horizontal":
             object.__setattr__(self, "id_column", check_alignment(self.id_column, self.rows_aligned))
         if self.split != "vertical" and self.folds:
             raise ArgumentError('validation="svdg" needs split="vertical"; use scv or public')
-
         if self.split == "horizontal" or self.budget.epsilon is not None:
             object.__setattr__(self, "bins", public_bins(self.columns, dict(self.domain), self.bins))
 
@@ -121,6 +123,8 @@ class Source(ABC):
         Columns whose states were.
     deviations : list of float
         Standard deviation of the noise in every cell of the tables of each noisy batch, in records.
+    seed : int
+        What the stations gave of it (`fedbayes.bayes.evaluation.coarse`).
     neighbors : str
         Which tables the promise is about: of one record more, or of one record with other values or without any.
     """
@@ -130,7 +134,7 @@ class Source(ABC):
     def __init__(self, budget: Budget, variables: dict[str, Variable]) -> None:
         self.budget, self.variables = budget, variables
         self.records: int | None = None
-        self.minimum_count = 0
+        self.minimum_count = self.seed = 0
         self.found_in_data: list[str] = []
         self.deviations: list[float] = []
 
@@ -201,13 +205,14 @@ class VerticalTables(Source):
             delta=question.budget.delta,
             neighbors=question.neighbors,
         )
-        self._tables = SecureTables.open(federation, setup, [*question.columns, *folded], narrow=True)
+        self._tables = SecureTables.open(
+            federation, setup, [*question.columns, *folded], narrow=True, seeded=question.scores
+        )
         states = {column: self._tables.columns[column] for column in question.columns}
         super().__init__(question.budget, {column: own.variable() for column, own in states.items()})
-        self.neighbors = question.neighbors
+        self.neighbors, self.records = question.neighbors, self._tables.rows
         self.minimum_count = self._tables.minimum_count
         self.found_in_data = sorted(column for column, own in states.items() if not own.public)
-        self.records = self._tables.rows
 
     def answer(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
         """Return tables, or functions of them: one batch."""
@@ -215,12 +220,11 @@ class VerticalTables(Source):
         return self._ask(tables, noise, contrasts)
 
     def _ask(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
-        last = self.budget.spent
         if noise:
             self.deviations.append(self._tables.deviation(tables, noise, HONEST_FRACTION, contrasts))
-        return self._tables.tables(
-            list(tables), epsilon=noise, honest_fraction=HONEST_FRACTION, last=last, contrasts=contrasts
-        )
+        counted = self._tables.tables(list(tables), noise, HONEST_FRACTION, last=self.budget.spent, contrasts=contrasts)
+        self.seed = self._tables.engine.seed
+        return counted
 
     def by_fold(self, tables: Tables) -> list[Counts]:
         """Return the tables with the fold as a further, first axis."""
@@ -251,17 +255,19 @@ class HorizontalTables(Source):
         variables = {name: public_states(name, domain, bins, True).variable() for name in question.columns}
         super().__init__(question.budget, variables)
         self._federation, self._stations = federation, parties.stations
-        self._domain, self._bins = domain, bins
+        self._domain, self._bins, self._seeded = domain, bins, question.scores
 
     def answer(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
         """Return tables, or functions of them: one round."""
         check_cells(tables, self.variables)
         check_summable(self._stations)
         columns = [list(table) for table in tables]
-        request = CountsRequest(self._domain, self._bins, columns, noise, HONEST_FRACTION, contrasts)
+        request = CountsRequest(self._domain, self._bins, columns, noise, HONEST_FRACTION, contrasts, self._seeded)
         replies = self._federation.round("partial_counts", request, self._stations, CountsReply, last=self.budget.spent)
         self.minimum_count = max(reply.minimum_count.value for reply in replies.values())
         total = summed([reply.masked for reply in replies.values()])
+        if self._seeded:
+            total, self.seed = total[:-1], int(total[-1])
         shapes = [[len(self.variables[column].all_states()) for column in table] for table in tables]
         if contrasts:
             shapes = [list(contrasts.shape(table)) for table in tables]

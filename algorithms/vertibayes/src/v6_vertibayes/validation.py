@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.bayes.counts.tables import TableOracle
-from fedbayes.bayes.evaluation import metrics
+from fedbayes.bayes.evaluation import coarse, metrics
 from fedbayes.bayes.evaluation.small_counts import grouped, shown
 from fedbayes.bayes.evaluation.tallies import tenths
 from fedbayes.bayes.network import BayesianNetwork
@@ -57,14 +57,23 @@ def assess(
         calibration, roc, rows, and auc_published (rows without label as negatives of every class, weighted by all rows).
     """
     weight = np.ones(len(rows)) if weights is None else weights
-    truth = rows[:, network.nodes.index(label)]
     probabilities = grouped(posteriors(network, rows, label), weight, minimum)
+    return _assessed(rows[:, network.nodes.index(label)], probabilities, weight, network.states[label], minimum)
+
+
+def _assessed(
+    truth: Integers, probabilities: Floats, weight: Floats, states: Sequence[str], minimum: float
+) -> dict[str, Any]:
     labelled = truth >= 0
     return {
         **_scores(truth[labelled], probabilities[labelled], weight[labelled], minimum),
         "auc_published": metrics.published_auc(_curves(truth, probabilities, weight), float(weight.sum())),
-        "states": list(network.states[label]),
+        "states": list(states),
     }
+
+
+def _losses(truth: Integers, probabilities: Floats) -> Floats:
+    return metrics.row_losses(truth, np.log(np.maximum(probabilities, TINY)))
 
 
 def _scores(truth: Integers, probabilities: Floats, weight: Floats, minimum: float) -> dict[str, Any]:
@@ -76,7 +85,7 @@ def _scores(truth: Integers, probabilities: Floats, weight: Floats, minimum: flo
     np.add.at(confusion, (truth, predicted), weight)
     confidence = np.zeros((metrics.CALIBRATION_BINS, 2))
     np.add.at(confidence, (tenths(probabilities.max(axis=1)), (predicted == truth).astype(int)), weight)
-    losses = metrics.row_losses(truth, np.log(np.maximum(probabilities, TINY)))
+    losses = _losses(truth, probabilities)
     return {
         "auc": metrics.mean_auc(curves),
         "accuracy": float(np.trace(confusion)) / total if total > 0 else float("nan"),
@@ -102,9 +111,9 @@ def blanket(network: BayesianNetwork, label: str) -> tuple[str, ...]:
 
 
 def assess_counts(
-    network: BayesianNetwork, columns: Sequence[str], counts: Counts, label: str, minimum: float = 0
-) -> dict[str, Any]:
-    """Return what `assess` returns, from the contingency table of the label and its Markov blanket.
+    network: BayesianNetwork, columns: Sequence[str], counts: Counts, label: str, minimum: float = 0, seed: int = 0
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """Return what `assess` returns, from the contingency table of the label and its Markov blanket, and the errors of how scores are told.
 
     Given its blanket the label is independent of everything else, so the table scores every complete record exactly;
     a record with gaps in the blanket is scored by what the blanket shows.
@@ -120,15 +129,41 @@ def assess_counts(
     label : str
         The node that is predicted.
     minimum : float
-        Fewest records of a group that is scored as one, and smallest count of the confusion table; it is hidden where smaller.
+        Fewest records of a group that is scored as one, and smallest count of the confusion table; it is hidden where smaller. Above 1 log loss and areas
+        are told to about one record's part (`fedbayes.bayes.evaluation.coarse`).
+    seed : int
+        The stations' part of what is added to these; the scores of another model have another draw.
     """
     cells = np.argwhere(counts > 0)
     rows = np.full((len(cells), len(network.nodes)), -1, dtype=np.int64)
     for axis, column in enumerate(columns):
         states = len(network.states[column])
         rows[:, network.nodes.index(column)] = np.where(cells[:, axis] < states, cells[:, axis], -1)
-    scores = assess(network, rows, label, counts[counts > 0].astype(np.float64), minimum)
-    return {**scores, "confusion": shown(scores["confusion"], minimum)}
+    weight, truth = counts[counts > 0].astype(np.float64), rows[:, network.nodes.index(label)]
+    probabilities = grouped(posteriors(network, rows, label), weight, minimum)
+    scores = _assessed(truth, probabilities, weight, network.states[label], minimum)
+    scores["confusion"] = shown(scores["confusion"], minimum)
+    if minimum <= 1 or scores["rows"] <= 0:
+        return scores, {}
+    blurred, errors = _blurred(scores, truth, probabilities, weight, minimum, seed)
+    return {**scores, **blurred}, errors
+
+
+def _blurred(
+    scores: dict[str, Any], truth: Integers, probabilities: Floats, weight: Floats, minimum: float, seed: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return log loss and areas of grouped predictions as they are told, and their errors."""
+    seed += coarse.seed_of([probabilities, weight])
+    labelled, rows = truth >= 0, scores["rows"]
+    largest = float(_losses(truth[labelled], probabilities[labelled]).max())
+    curves = coarse.tied(_curves(truth[labelled], probabilities[labelled], weight[labelled]), minimum)
+    blurred, errors = coarse.as_told((scores["log_loss"] * rows, coarse.loss_part(largest)), curves, rows, seed)
+    blurred["auc_published"] = blurred["auc"]
+    if not labelled.all():
+        curves = coarse.tied(_curves(truth, probabilities, weight), minimum)
+        exact = metrics.published_auc(curves, float(weight.sum()))
+        blurred["auc_published"] = coarse.coarse_area(exact, coarse.auc_part(curves), seed, "auc_published")[0]
+    return blurred, errors
 
 
 def synthetic_cross_validation(options: Fit, learned: Learned) -> dict[str, Any]:

@@ -79,7 +79,13 @@ def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
     solution = solve_sums(sums, asked.penalty, asked.tolerance)
     scores = sums.scores(solution.sums) if asked.sandwich else None
     model = horizontal_result.model_json(
-        tallied, question.grids[0], solution, asked.penalty, asked.time_transform, scores
+        tallied,
+        question.grids[0],
+        solution,
+        asked.penalty,
+        asked.time_transform,
+        scores,
+        federation.minimum_count,
     )
     result.warn_of_units(federation, question.labels, solution.coefficients / widths(tallied))
     horizontal_result.warn_of_coarse_times(federation, question.ties, tallied.events, solution)

@@ -29,6 +29,7 @@ LONG = {
     "auc_error": "Deviation of what is added to the area",
     "class_noise": "Noise deviation of a class's rows",
     "epoch": "Times that stations joined or left",
+    "log_likelihood_error": "Error of the log-likelihood",
     "log_loss_error": "Deviation of what is added to the log loss",
     "uses": "Number by which each organization sizes its noise",
 }

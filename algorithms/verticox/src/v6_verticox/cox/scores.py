@@ -49,9 +49,24 @@ def coarse_groups(groups: list[dict[str, float]]) -> list[dict[str, float]]:
     return [{**group, "observed": coarse_score(group["observed"], group["records"])} for group in groups]
 
 
-def coarse_measures(exact: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metrics of an evaluation as they are told, with their ``step``; the integrated score is that of the Brier scores that are told."""
-    records = exact["records"]
+def without_counts(measured: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metrics without numbers of records, which groups add up to, and of events."""
+    by_time = [{**one, "groups": _uncounted(one["groups"])} for one in measured["calibration_by_time"]]
+    calibration = {**measured["calibration"], "groups": _uncounted(measured["calibration"]["groups"])}
+    hidden = {"records": None, "events": None}
+    return {**measured, **hidden, "calibration": calibration, "calibration_by_time": by_time}
+
+
+def _uncounted(groups: list[dict[str, float]]) -> list[dict[str, float | None]]:
+    return [{**group, "records": None} for group in groups]
+
+
+def coarse_measures(exact: Mapping[str, Any], rows: int | None = None) -> dict[str, Any]:
+    """Return the metrics of an evaluation as they are told, with their ``step``; the integrated score is that of the Brier scores that are told.
+
+    `rows`: by which steps are laid down instead of the records, where the number of these is not told.
+    """
+    records = exact["records"] if rows is None else rows
     by_time = {name: [coarse_score(one, records) for one in exact[name]] for name in BY_TIME}
     by_group = [{**one, "groups": coarse_groups(one["groups"])} for one in exact["calibration_by_time"]]
     return {

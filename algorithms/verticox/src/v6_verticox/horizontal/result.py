@@ -12,6 +12,7 @@ from fedbayes.typing import Floats, Integers
 
 from ..cox.inference import coefficient_table, inverse, likelihood_ratio
 from ..cox.proportional import WEIGHTED, check, trend, unavailable
+from ..cox.scores import coarse_score, step_of
 from ..cox.survival import curve_json
 from .fitting import Solution
 from .formula import entry_of
@@ -35,12 +36,19 @@ def warn_of_coarse_times(federation: Federation, ties: str, events: Integers, so
 
 
 def model_json(
-    tallied: Tallied, grid: Floats, solution: Solution, penalty: float, transform: str | None, scores: Floats | None
+    tallied: Tallied,
+    grid: Floats,
+    solution: Solution,
+    penalty: float,
+    transform: str | None,
+    scores: Floats | None,
+    minimum_count: int,
 ) -> dict[str, Any]:
     """Return the fitted model as JSON, in the units of the data; the baseline is that of a record at the mean of every feature.
 
     `grid` (times,): as it was asked for.
     `scores` (columns, columns): sum over clusters of products of score residuals, of which the covariance is the sandwich; None: that of the model.
+    `minimum_count`: above 1 the concordance is told in steps (`cox.scores`).
     """
     question, unit = tallied.question, widths(tallied)
     labels = question.labels
@@ -61,7 +69,10 @@ def model_json(
         "coefficients": coefficient_table(labels, coefficients, covariance),
         "covariance": covariance.tolist(),
         "naive_covariance": naive.tolist(),
-        "concordance": solution.concordance,
+        "concordance": coarse_score(solution.concordance, tallied.records)
+        if minimum_count > 1
+        else solution.concordance,
+        "concordance_step": step_of(tallied.records) if minimum_count > 1 else None,
         "log_likelihood": solution.log_likelihood,
         "null_log_likelihood": solution.null,
         "likelihood_ratio_test": likelihood_ratio(gain, len(labels)),

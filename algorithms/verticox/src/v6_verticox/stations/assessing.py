@@ -22,7 +22,7 @@ from ..cox.coarse import coarse
 from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..cox.narrow import vanishes
 from ..cox.outcome import checked, weights
-from ..cox.scores import coarse_measures
+from ..cox.scores import coarse_measures, without_counts
 from ..messages.scoring import AssessReply, AssessRequest, Curve
 from ..shares.complete import without_gaps
 from ..shares.sorting import OutcomeHolder
@@ -68,10 +68,12 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     if request.task == "baseline":
         outcome = _counted(frame[present], outcome, predictor, request, limit)
         return AssessReply(station.exact(_baseline(outcome, predictor, limit), ANSWER, queries=0, summed=False))
-    measured = coarse_measures(_measures(outcome, predictor, request, limit, _events(frame, time, event)))
-    note_times(station, time, measured["times"], request.times is not None)
-    if 0 < np.sum(~present) < limit:
-        measured |= {"records": None, "events": None}
+    exact, hidden = (
+        _measures(outcome, predictor, request, limit, _events(frame, time, event)),
+        0 < np.sum(~present) < limit,
+    )
+    note_times(station, time, exact["times"], request.times is not None)
+    measured = without_counts(coarse_measures(exact, len(frame))) if hidden else coarse_measures(exact)
     return AssessReply(station.exact(measured, ANSWER, queries=0, summed=False))
 
 

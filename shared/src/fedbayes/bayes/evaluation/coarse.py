@@ -1,4 +1,4 @@
-"""Exact scores as they are told: area and log loss to about one record's part, so that their digits are no list of counts.
+"""Exact scores of classifiers as they are told: area and log loss to about one record's part, so that their digits are no list of counts.
 
 Curves, confusion and calibration hide small counts. An exact log loss is one sum of as many different numbers as the model has predictions, an exact area is
 one fraction, and all their digits follow from counts that the tables hide: whoever chooses the model reads these off. So about what one record adds is drawn
@@ -25,17 +25,19 @@ from .tallies import Tallies, losses_of_bins, scores_of
 
 PART = 0.5
 """Deviation of what is added to a score, in what one record may move it."""
+COARSE = ", area and log loss to about one record's part"
+"""What a privacy statement adds of such scores."""
 LEAST_LOSS = 1.0
 """What one record may move a sum of losses, in nats, at least: also where none adds as much."""
 
 
-def seed_of(truth: Array, log_probabilities: Floats, secret: bytes = b"") -> int:
+def seed_of(rows: Sequence[Array], secret: bytes = b"") -> int:
     """Return what a station adds to the seed of the draws, a signed number of 64 bits: a digest of its rows, keyed with a `secret` of at most 64 bytes.
 
     Without one, who sees it may try guesses of all of the rows on it.
     """
-    rows = np.ascontiguousarray(truth, dtype=np.int64).tobytes() + np.ascontiguousarray(log_probabilities).tobytes()
-    return int.from_bytes(hashlib.blake2b(rows, digest_size=8, key=secret).digest(), "little", signed=True)
+    content = b"".join(np.ascontiguousarray(part).tobytes() for part in rows)
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8, key=secret).digest(), "little", signed=True)
 
 
 def uniform(seed: int, name: str) -> float:
@@ -87,10 +89,29 @@ def coarse_scores(
         np.maximum(tallies.scores, 0.0), np.maximum(tallies.confusion, 0.0), tallies.confidence, tallies.loss
     )
     scores["accuracy"] = float(np.trace(gathered(tallies.confusion, minimum))) / rows
-    total, part = kept_losses(tallies, minimum, largest)
-    loss, error = _blurred(total, part, seed, "log_loss")
-    scores["log_loss"], errors = decimals(max(loss, 0.0) / rows, error / rows), {"log_loss_error": error / rows}
-    curves = tied(tallies.scores, minimum)
+    curves = tied([(yes, no) for no, yes in tallies.scores], minimum)
+    blurred_scores, errors = as_told(kept_losses(tallies, minimum, largest), curves, rows, seed)
+    return {**scores, **blurred_scores}, errors
+
+
+def as_told(
+    losses: tuple[float, float], curves: Sequence[metrics.Sides], rows: float, seed: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return log loss and area as they are told, and their errors, see `coarse_scores`.
+
+    Parameters
+    ----------
+    losses : (float, float)
+        Sum of the losses, and the deviation of what is added to it.
+    curves : sequence of (ndarray, ndarray)
+        As of `tied`.
+    rows : float
+        How many there are.
+    seed : int
+        Of the draws.
+    """
+    loss, error = blurred(*losses, seed, "log_loss")
+    scores, errors = {"log_loss": decimals(max(loss, 0.0) / rows, error / rows)}, {"log_loss_error": error / rows}
     scores["auc"] = metrics.mean_auc(curves)
     if not math.isnan(scores["auc"]):
         scores["auc"], errors["auc_error"] = coarse_area(scores["auc"], auc_part(curves), seed, "auc")
@@ -108,42 +129,50 @@ def gathered(confusion: Floats, minimum: float) -> Floats:
 
 
 def coarse_area(exact: float, part: float, seed: int, name: str) -> tuple[float, float]:
-    """Return an area as it is told, and the deviation of what was added, where that is so large a part."""
-    area, error = _blurred(exact, part, seed, name)
+    """Return an area as it is told, and the deviation of what was added, where that is so large a part; as it is where no curve has both sides."""
+    if part <= 0.0:
+        return exact, 0.0
+    area, error = blurred(exact, part, seed, name)
     return decimals(min(max(area, 0.0), 1.0), error), error
 
 
-def _blurred(exact: float, part: float, seed: int, name: str) -> tuple[float, float]:
+def blurred(exact: float, part: float, seed: int, name: str) -> tuple[float, float]:
+    """Return a sum with what is drawn added to it, and the deviation of that as it is told."""
     return exact + part * drawn(seed, name), near_power(part, seed, name)
 
 
 def kept_losses(tallies: Tallies, minimum: float, largest: float = metrics.LARGEST_LOSS) -> tuple[float, float]:
     """Return the sum of losses with those of fewer than `minimum` records beyond all others cut, and the deviation of what is added to it."""
-    total, most = tallies.loss, LEAST_LOSS
+    total, most = tallies.loss, 0.0
     for own, other in _by_class(tallies):
         losses = losses_of_bins(len(own), largest)
         least = min(int(np.searchsorted(np.cumsum(own + other), minimum)), len(own) - 1)
         kept = np.minimum(losses, losses[least])
         total -= float(own @ (losses - kept))
         most = max(most, float(kept[own > 0].max(initial=0.0)))
-    return total, PART * most
+    return total, loss_part(most)
 
 
-def tied(scores: Floats, minimum: float) -> list[metrics.Sides]:
-    """Return every curve's rows of the class and other rows by increasing score, those of fewer than `minimum` records at either end as ties of the next.
+def loss_part(largest: float) -> float:
+    """Return the deviation of what is added to a sum of losses, of which the largest is that."""
+    return PART * max(LEAST_LOSS, largest)
+
+
+def tied(curves: Sequence[metrics.Sides], minimum: float) -> list[metrics.Sides]:
+    """Return curves with the rows of fewer than `minimum` records at either end as ties of the next.
 
     Records fewer than twice as many have no curve.
     """
-    curves = []
-    for no, yes in scores:
+    ends = []
+    for yes, no in curves:
         bins = len(no)
         low, above = (int(np.searchsorted(np.cumsum(rows), minimum)) for rows in (no + yes, (no + yes)[::-1]))
         high = bins - 1 - above
         places = np.clip(np.arange(bins), low, high) if low <= high else np.zeros(bins, dtype=np.int64)
         counted = 1.0 if low <= high else 0.0
         sides = [np.asarray(np.bincount(places, counted * part, bins), dtype=np.float64) for part in (yes, no)]
-        curves.append((sides[0], sides[1]))
-    return curves
+        ends.append((sides[0], sides[1]))
+    return ends
 
 
 def auc_part(curves: Sequence[metrics.Sides]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedbayes.bayes.evaluation.coarse import coarse_scores
+from fedbayes.bayes.evaluation.coarse import COARSE, coarse_scores
 from fedbayes.bayes.evaluation.small_counts import shown
 from fedbayes.bayes.evaluation.tallies import coarse_auc
 from fedbayes.bayes.schema import SchemaError
@@ -23,7 +23,6 @@ from .tallying import C, Classifier, EvaluateRequest, Form, Loader
 from .units import Unit
 
 EXACT, NOISE = "the scores are exact", "; give epsilon for noisy ones"
-COARSE = ", area and log loss to about one record's part"
 LOUD = 0.05
 """Deviation of the accuracy by the noise that is warned of."""
 

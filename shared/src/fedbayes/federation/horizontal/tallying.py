@@ -223,7 +223,7 @@ def tally_station(
     labels, logs = truth[used].astype(np.int64), metrics.bounded_logs(logs, classes)
     queries = form.queries(labels, logs)
     if not form.noisy:
-        queries.append(Query(np.array([seed_of(labels, logs, station.secret_for("exact scores"))])))
+        queries.append(Query(np.array([seed_of([labels, logs], station.secret_for("exact scores"))])))
     return answer(station, release(station, queries, request.noise, "evaluation"), request.noise)
 
 

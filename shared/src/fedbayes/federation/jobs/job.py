@@ -273,8 +273,9 @@ class Job(Outset, ABC):
 
     @property
     def minimum_count(self) -> int:
-        """Smallest count of records that all nodes of the task allow to be shown."""
-        return max((int(node["limits"]["minimum_count"]) for node in self._nodes.values()), default=0)
+        """Smallest count of records that all stations of the task allow to be shown; a helper has no records."""
+        limits = [node["limits"] for node in self._nodes.values() if node["role"] == "station"]
+        return max((int(limit["minimum_count"]) for limit in limits), default=0)
 
     def report(self) -> dict[str, Any]:
         """Return rounds, bytes, seconds, organizations, the nodes' roles and limits, and what each round carried."""

@@ -70,6 +70,7 @@ class SecureTables:
         small_groups: Sequence[Sequence[str]] = (),
         noisy: bool = False,
         narrow: bool = False,
+        seeded: bool = False,
     ) -> SecureTables:
         """Align the records and open the columns: two rounds (three for a union).
 
@@ -91,6 +92,8 @@ class SecureTables:
         narrow : bool
             Whether later questions leave the state "missing" of a column out where the first exact table shows that no record is in it: fewer bytes,
             the same tables. Not with `joint`, whose factors have all states.
+        seeded : bool
+            Whether scores follow from exact tables: with the last ones come the stations' parts of what is added to these, as `engine.seed`.
 
         Raises
         ------
@@ -106,7 +109,7 @@ class SecureTables:
         wanted += [Wanted("states", list(group)) for group in groups if len(group) > 1]
         wanted += [Wanted("states", list(group), optional=True) for group in small_groups]
         engine = Engine(federation, setup)
-        replies = engine.submit(wanted)
+        replies = engine.submit(wanted, seeded=seeded)
         owners = locate(federation, engine, names)
         engine.match(distinct=sharing_pairs(federation, setup, owners))
         states_of = {member: described(reply) for member, reply in replies.items()}

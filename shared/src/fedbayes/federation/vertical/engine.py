@@ -17,6 +17,7 @@ from ...mpc.subset_shares import Table
 from ...typing import Integers
 from ..errors import ArgumentError, StationError, ThresholdError
 from ..guards.installments import Installment
+from ..jobs.transport import summed
 from ..messages.codec import Message
 from ..questions.asked_tables import AskedTables
 from ..questions.contrasts import Contrasts
@@ -70,6 +71,8 @@ class Engine:
         What every station said of its columns.
     dealt : list of list of str
         Tables that corrections were dealt for.
+    seed : int
+        What stations gave of it with the last tables (`submit`: `seeded`); 0 where it was not asked for.
     """
 
     def __init__(self, federation: Federation, setup: Setup) -> None:
@@ -80,16 +83,16 @@ class Engine:
         self.replies: dict[int, SubmitReply] = {}
         self.dealt: list[list[str]] = []
         self._deliveries = Deliveries(self.factors)
-        self._stage = 0
+        self._stage, self._seeded, self.seed = 0, False, 0
 
     @property
     def minimum_count(self) -> int:
         """Smallest count that every station's administrator allows an answer and its complement to be."""
         return max(reply.minimum_count.value for reply in self.replies.values())
 
-    def submit(self, wanted: Sequence[Wanted], bits: int = 32) -> dict[int, SubmitReply]:
+    def submit(self, wanted: Sequence[Wanted], bits: int = 32, seeded: bool = False) -> dict[int, SubmitReply]:
         """Have identifiers hashed and columns opened. One round at the stations."""
-        request = SubmitRequest(self.setup, list(wanted), bits)
+        self._seeded, request = seeded, SubmitRequest(self.setup, list(wanted), bits, seeded)
         self.replies = self.federation.round("partial_submit", request, self.setup.stations, SubmitReply)
         for member, reply in self.replies.items():
             self._register(member, 0, reply.factors.value, reply.parcel)
@@ -117,8 +120,7 @@ class Engine:
         factors = [info for info in self.factors.values() if info.name in named]
         if self.setup.helper:
             hashes = {member: reply.hashes[self.setup.helper] for member, reply in self.replies.items()}
-            pairs = [list(pair) for pair in distinct]
-            request = MatchRequest(self.setup, hashes, factors, self.dealt, distinct=pairs)
+            request = MatchRequest(self.setup, hashes, factors, self.dealt, distinct=[list(pair) for pair in distinct])
             replies = self.federation.round("partial_match", request, [self.setup.helper], MatchReply)
             reply = replies[self.setup.helper]
             self.rows = reply.rows.value
@@ -127,8 +129,7 @@ class Engine:
             self.rows = self._match_without_helper()
             self._deliveries.matched([], {})
         demands = [reply.minimum_rows.value for reply in self.replies.values()]
-        needed = max(self.federation.policy.minimum_rows, *demands)
-        if self.rows < needed:
+        if self.rows < max(self.federation.policy.minimum_rows, *demands):
             raise ThresholdError("fewer records are common to all stations than a node demands")
         if self.rows >= LARGE_RING_ROWS:
             raise ArgumentError("there are too many records for the ring of counts")
@@ -150,8 +151,7 @@ class Engine:
             )
             for member in stations
         }
-        ends = self.federation.round("partial_match", asked, stations, MatchReply)
-        rows = {reply.rows.value for reply in ends.values()}
+        rows = {one.rows.value for one in self.federation.round("partial_match", asked, stations, MatchReply).values()}
         if len(rows) != 1:
             raise StationError("the stations disagree about their common records; the job stops")
         return rows.pop()
@@ -243,8 +243,7 @@ class Engine:
         contributors = sorted([*shape.holders, self.setup.helper]) if self.setup.helper else self.setup.computing
         ring = bits or self._bits({left, right})
         columns = [*first.columns, *second.columns]
-        made_of = [left, right] if shape.sides else []
-        holders, width = list(shape.holders), shape.width
+        made_of, holders, width = [left, right] if shape.sides else [], list(shape.holders), shape.width
         info = FactorInfo(name, columns, holders, width, shape.complete, ring, self._stage, contributors, True)
         return Product(replace(info, made_of=made_of, sides=list(shape.sides or ())), left, right)
 
@@ -279,13 +278,14 @@ class Engine:
         ring = bits or self._bits(set(asked.names))
         requests: dict[int, Message] = {
             member: TablesRequest(
-                self.delivery(member, set(asked.names)), asked, ring, noise, honest_fraction, contrasts
+                self.delivery(member, set(asked.names)), asked, ring, noise, honest_fraction, contrasts, self._seeded
             )
             for member in self.setup.everyone
         }
         columns = asked.joined({name: self.factors[name].columns for name in asked.names}) if contrasts else []
         cells = contrasts.functions(columns) if contrasts else int(sizes.sum())
         replies = self.federation.round("partial_tables", requests, self.setup.everyone, TablesReply, last=last)
+        self.seed = int(summed([r.seed for r in replies.values() if r.seed])[0]) if self._seeded else 0
         total = without_check([np.asarray(reply.shares.value) for reply in replies.values()], cells, DTYPES[ring])
         if contrasts:
             return contrasts.split(columns, total)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...dp.neighbors import OF_RECORDS
 from ...mpc.replicated import COMPUTING
-from ..gate import Exact, Public, Sealed, Share
+from ..gate import Exact, Masked, Public, Sealed, Share
 from ..guards.installments import Installment
 from ..messages.codec import Message
 from ..perimeter.opening import Relation
@@ -116,6 +116,7 @@ class SubmitRequest(Message):
     setup: Setup
     wanted: list[Wanted]
     bits: int
+    seeded: bool = False
 
     def __post_init__(self) -> None:
         """Check the ring and how much is wanted."""
@@ -239,7 +240,10 @@ class ExtendReply(Message):
 
 
 class TablesRequest(Message):
-    """Answer tables over factors, or functions of them, in shares; where they are paid for, with this station's share of the noise."""
+    """Answer tables over factors, or functions of them, in shares; where they are paid for, with this station's share of the noise.
+
+    `seeded`: and this station's part of the seed of what is added to scores, which it kept when it opened its columns.
+    """
 
     delivery: Delivery
     tables: AskedTables
@@ -247,6 +251,7 @@ class TablesRequest(Message):
     noise: Installment | None
     honest_fraction: float
     contrasts: Contrasts | None = None
+    seeded: bool = False
 
     def __post_init__(self) -> None:
         sizes, rows = self.tables.cells(self.states), max(self.delivery.rows, 1)
@@ -285,6 +290,7 @@ class TablesRequest(Message):
 
 
 class TablesReply(Message):
-    """Flat shares of all tables, uniform on their own."""
+    """Flat shares of all tables, uniform on their own, and the part of the seed where asked."""
 
     shares: Share[np.ndarray]
+    seed: Masked | None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...bayes.evaluation.coarse import seed_of
 from ...bayes.values.frames import with_columns
 from ...mpc import alignment, factors
 from ...typing import Array, Floats, Integers
@@ -145,6 +146,11 @@ class Encoder:
             self._station.check_aligned()
             return [str(row) for row in range(self.rows)]
         return matched_texts(self._station.identifiers(column), column, self.own, self.setup.private)
+
+    def seed(self) -> int:
+        """Return this station's part of the seed of what is added to exact scores: a digest of its identifiers and of its rows' states."""
+        codes = [self._resolved(column)[1] for column in self.columns]
+        return seed_of([np.array(self.identifiers()), *codes], self._station.secret_for("exact scores"))
 
     def part(self, wanted: Sequence[Wanted], stage: int, bits: int) -> OwnPart:
         """Encode everything wanted that concerns this station's columns."""

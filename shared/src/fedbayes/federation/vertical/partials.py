@@ -12,7 +12,7 @@ from ...mpc import alignment
 from ...typing import Array, Integers
 from ..decorators import partial
 from ..errors import MessageError, sampling_errors
-from ..gate import Exact, Released, Sealed
+from ..gate import Exact, Masked, Released, Sealed
 from ..guards.installments import Installment, pay
 from ..guards.once import asked_once
 from ..messages.codec import encode
@@ -27,6 +27,8 @@ from .replication import HASHES, PAIR, Replica, workspace_of
 from .sides import data_side, helper_side
 from .states import public_states
 from .workspace import OPENED, Workspace, factor
+
+SEED = "part of a seed"
 
 
 @partial
@@ -45,6 +47,8 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     asked_once(station, "stage 0", station.round_name, OPENED)
     encoder = Encoder(station, request.setup, request.wanted)
     rows, digested = workspace.submit_rows(encoder.identifiers())
+    if request.seeded:
+        station.keep(SEED, seed=np.array([encoder.seed()]))
     part = encoder.part([] if request.setup.union else request.wanted, 0, request.bits)
     for info in part.infos:
         if info.name in part.products:
@@ -166,7 +170,8 @@ def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart,
 def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     """Return this organization's shares of tables.
 
-    **Reveals** to central the sum of all shares, which is the tables, with noise where they are paid for; no part of them on its own.
+    **Reveals** to central the sum of all shares, which is the tables, with noise where they are paid for; no part of them on its own. Where scores are made
+    of them, also the sum of a digest of every station's rows, keyed where the node has a folder database (`fedbayes.bayes.evaluation.coarse`).
     **Assumes** that central is not the helper, and that the helper colludes with no one; without one, that no two of the first three stations do.
     """
     tables, names = request.tables.tables, request.tables.names
@@ -182,13 +187,24 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
         shares = _functions(request, side.answers(tables, station.round_name))
         if request.noise is not None and _noise_parties(request) > len(setup.stations):
             shares = shares + _noise(shares, request, request.noise)
-        return TablesReply(station.share(_bound(workspace, request, shares)))
+        return TablesReply(station.share(_bound(workspace, request, shares)), _seed(station, request))
     multiplied.check(workspace, names)
     if isinstance(workspace, Replica):
         shares = workspace.answers(request.delivery, tables, request.bits)
     else:
         shares = data_side(workspace, request.delivery, names, request.bits).answers(tables, station.round_name)
-    return TablesReply(station.share(_answer(station, workspace, request, _functions(request, shares))))
+    answer = station.share(_answer(station, workspace, request, _functions(request, shares)))
+    return TablesReply(answer, _seed(station, request))
+
+
+def _seed(station: Station, request: TablesRequest) -> Masked | None:
+    """Return this station's part of the seed of what is added to scores, a helper's zero, where it is asked for."""
+    if not request.seeded:
+        return None
+    own = station.organization != request.delivery.setup.helper
+    number = station.kept(SEED)["seed"].view(np.uint64) if own else np.zeros(1, dtype=np.uint64)
+    content = station.exact(number, "seed of what is added to scores", queries=0, summed=False)
+    return station.mask(content, SEED, [request.delivery.setup, request.tables.digest])
 
 
 def _check_functions(request: TablesRequest) -> None:
