@@ -129,7 +129,7 @@ def test_concordance_of_a_fit_is_that_of_pairs_at_one_station() -> None:
     event = (frame["arrest"].to_numpy() == 1) & (cell < len(times))
     station = np.arange(len(frame)) % 3
     wanted = survival.concordance(cell.astype(float), event, predictors(frame, model), station, 1e-9)
-    assert model["concordance"] == pytest.approx(wanted, abs=1e-6)
+    assert model["concordance"] == pytest.approx(wanted, abs=model["concordance_step"] / 2.0 + 1e-6)
     assert result["federation"]["rounds"] == 12
 
 

@@ -94,6 +94,7 @@ def fact_of(model: Mapping[str, Any], name: str) -> tuple[str, str]:
     if name != "concordance":
         return title(name), number(model[name], 7)
     of = " of pairs of one station, on the grid of times" if model.get("split") == "horizontal" else ""
+    of += f", in steps of {number(step, 3)}" if (step := model.get("concordance_step")) else ""
     return title(name) + of, number(model[name], 3)
 
 
