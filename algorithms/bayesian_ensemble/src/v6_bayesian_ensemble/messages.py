@@ -123,9 +123,9 @@ class PredictedRequest(Message):
 
 
 class TalliesReply(Message):
-    """Sums over records as whole numbers of the ring, masked where more than one station tallies."""
+    """Sums over records as whole numbers of the ring, masked."""
 
-    vector: Masked | Exact[Array]
+    vector: Masked
 
 
 class PredictionsReply(Message):

@@ -231,7 +231,7 @@ def _identifiers(station: Station, workspace: Workspace, delivery: Delivery) -> 
 
 @partial
 def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
-    """Add up the sealed votes and compare them with this station's labels.
+    """Add up the sealed votes, where they are for this station, and compare them with its labels; all others give zeros, under masks.
 
     Notes
     -----
@@ -241,12 +241,11 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
     several holders, that at least two of the organizations asked do not collude with central.
     """
     vector = np.zeros(tallies.width(len(request.classes)), dtype=np.int64)
-    if station.organization in request.setup.stations:
+    if request.sealed:
         vector = _tallied(station, request)
     content = station.exact(vector.view(np.uint64), "evaluation", summed=request.setup.union)
-    alone = len(station.participants) == 1
     common = [request.setup, request.label, request.classes, request.vote, request.rows]
-    return TalliesReply(content if alone else station.mask(content, "", common))
+    return TalliesReply(station.mask(content, "", common))
 
 
 def _tallied(station: Station, request: TallyRequest) -> Integers:

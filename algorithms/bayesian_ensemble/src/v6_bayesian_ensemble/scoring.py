@@ -14,7 +14,7 @@ from fedbayes.bayes.network.record_scores import Classifier
 from fedbayes.bayes.network.variable import MISSING_STATE
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError, StationError
-from fedbayes.federation.gate import Exact, Sealed
+from fedbayes.federation.gate import Sealed
 from fedbayes.federation.jobs.transport import summed
 from fedbayes.federation.perimeter.manifest import outline_of
 from fedbayes.federation.replies import SealedReply
@@ -183,14 +183,13 @@ class Election:
         if not holders:
             raise ArgumentError("label: its column is at no station that takes part; nothing to compare with")
         replies = self._ask(holders, None)
-        asked = holders if len(holders) == 1 else sorted({*holders, *([setup.helper] if setup.helper else [])})
         requests = {}
-        for at in asked:
+        for at in setup.everyone:
             sealed = {sender: reply.sealed[at] for sender, reply in replies.items() if at in reply.sealed}
             requests[at] = TallyRequest(
                 setup, sealed, self.model.label, list(self.model.classes), self.model.vote, self.rows
             )
-        counted = self.federation.round("partial_tally", requests, asked, TalliesReply, last=True)
+        counted = self.federation.round("partial_tally", requests, setup.everyone, TalliesReply, last=True)
         return scored(self.federation, list(counted.values()), len(self.model.classes))
 
 
@@ -206,8 +205,7 @@ def combined(model: Ensemble, masked: Sequence[Any], rows: int) -> Floats:
 
 def scored(federation: Federation, replies: Sequence[TalliesReply], classes: int) -> dict[str, Any]:
     """Return the scores from everybody's tallies; small counts of the confusion table are left out."""
-    parts = [reply.vector for reply in replies]
-    total = parts[0].value if isinstance(parts[0], Exact) else summed(parts)
+    total = summed([reply.vector for reply in replies])
     try:
         scores = tallies.scores(np.asarray(total, dtype=np.uint64).view(np.int64), classes, federation.minimum_count)
         return {**scores, "confusion": shown(scores["confusion"], federation.minimum_count)}

@@ -77,7 +77,10 @@ class ScoresRequest(Message):
 
 
 class TallyRequest(Message):
-    """Asks the label's station to add up the sealed scores and to compare them with its labels; label and prior are those of the round before."""
+    """Asks the label's station to add up the sealed scores and to compare them with its labels; label and prior are those of the round before.
+
+    All others are sent none.
+    """
 
     setup: Setup
     sealed: dict[int, Sealed]
@@ -85,9 +88,9 @@ class TallyRequest(Message):
 
 
 class TallyReply(Message):
-    """Sums over records: see `fedbayes.bayes.evaluation.tallies.Tallies`; and the seed of what is added to the scores."""
+    """Of the label's station sums over records (`fedbayes.bayes.evaluation.tallies.Tallies`); of everybody a part of what is added to the scores."""
 
-    counts: Exact[np.ndarray]
-    seed: Exact[int]
-    loss: Exact[float]
-    unlabelled: Exact[int]
+    counts: Exact[np.ndarray] | None
+    loss: Exact[float] | None
+    unlabelled: Exact[int] | None
+    seed: Masked

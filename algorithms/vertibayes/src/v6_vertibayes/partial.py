@@ -10,7 +10,7 @@ from fedbayes.bayes.evaluation.tallies import tally
 from fedbayes.bayes.network.record_scores import log_posteriors
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError
-from fedbayes.federation.gate import Exact, Released
+from fedbayes.federation.gate import Exact, Masked, Released
 from fedbayes.federation.guards.announced import check_shown
 from fedbayes.federation.guards.arrival import check_claimed
 from fedbayes.federation.guards.installments import pay
@@ -137,13 +137,15 @@ def _identifiers(station: Station, workspace: Workspace) -> list[str]:
 
 @partial
 def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
-    """Add up the sealed scores and compare them with this station's labels.
+    """Add up the sealed scores, where they are for this station, and compare them with its labels; all others give a zero, under masks.
 
     Notes
     -----
     **Reveals** to this station the class probabilities of the common records; to central sums over records, and a digest of labels and probabilities, keyed
     where the node has a folder database (`fedbayes.bayes.evaluation.coarse`). **Assumes** what `partial_scores` does.
     """
+    if not request.sealed:
+        return TallyReply(None, None, None, _part_of_seed(station, request, 0))
     station.require_predictions()
     workspace, kept = workspace_of(station, request.setup), station.kept("scores")
     total = summed(station, request.setup, kept["masked"], request.sealed, "scores")
@@ -154,10 +156,15 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
     counts, loss = tally(truth[labelled], logs[labelled]).flat()
     return TallyReply(
         station.exact(counts, "evaluation", queries=1, summed=False),
-        station.exact(seed, "evaluation", queries=0, summed=False),
         station.exact(float(loss), "evaluation", queries=0, summed=False),
         station.exact(int((~labelled).sum()), "evaluation", queries=0, summed=False),
+        _part_of_seed(station, request, seed),
     )
+
+
+def _part_of_seed(station: Station, request: TallyRequest, number: int) -> Masked:
+    content = station.exact(np.array([number]).view(np.uint64), "evaluation", queries=0, summed=False)
+    return station.mask(content, "seed", [request.setup, request.rows])
 
 
 def _labels(station: Station, workspace: Workspace, setup: Setup, label: str) -> tuple[Integers, Integers]:

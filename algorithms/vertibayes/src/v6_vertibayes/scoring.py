@@ -11,7 +11,7 @@ from fedbayes.bayes.evaluation.small_counts import shown
 from fedbayes.bayes.evaluation.tallies import Tallies, coarse_auc
 from fedbayes.bayes.network.record_scores import log_posteriors
 from fedbayes.federation import Federation, Preflight
-from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.jobs.transport import summed
 from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
@@ -99,16 +99,19 @@ class RecordScores:
         holder = self.tables.columns[self.label].owners[0]
         replies = self._ask(holder, None)
         sealed = {member: reply.sealed for member, reply in replies.items() if reply.sealed is not None}
-        request = TallyRequest(self.tables.engine.setup, sealed, self.rows)
-        reply = self.federation.round("partial_tally", request, [holder], TallyReply, last=True)[holder]
-        classes = len(self.classifier.prior)
+        setup = self.tables.engine.setup
+        requests = {at: TallyRequest(setup, sealed if at == holder else {}, self.rows) for at in setup.everyone}
+        answers = self.federation.round("partial_tally", requests, setup.everyone, TallyReply, last=True)
+        reply, seed = answers[holder], int(summed([answer.seed for answer in answers.values()])[0])
+        if reply.counts is None or reply.loss is None or reply.unlabelled is None:
+            raise MessageError("the label's station told no tallies; use one version everywhere")
         try:
-            read = Tallies.from_flat(reply.counts.value, reply.loss.value, classes)
+            read = Tallies.from_flat(reply.counts.value, reply.loss.value, len(self.classifier.prior))
         except ValueError as problem:
             raise ArgumentError(f"the tallies of the label's station do not fit the model: {problem}") from None
         if words := coarse_auc(read):
             self.federation.warn(words)
         minimum = self.federation.minimum_count
-        scores, errors = coarse_scores(read, minimum, reply.seed.value)
+        scores, errors = coarse_scores(read, minimum, seed)
         confusion = shown(read.confusion, minimum)
         return {**scores, "confusion": confusion, "unlabelled": reply.unlabelled.value}, errors
