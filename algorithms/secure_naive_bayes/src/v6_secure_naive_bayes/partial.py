@@ -14,6 +14,7 @@ from fedbayes.dp import promise
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError, ThresholdError, sampling_errors
 from fedbayes.federation.gate import Exact, Receipt, Released
+from fedbayes.federation.guards import choosing
 from fedbayes.federation.horizontal import EvaluateRequest, SumReply, cells, table_queries, tally_station
 from fedbayes.federation.node.secrets import own_keys
 from fedbayes.mpc.joye_libert import encrypt_factor
@@ -92,6 +93,7 @@ def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
 def _counts(station: Station, request: CountsRequest) -> npt.NDArray[np.int64]:
     if request.noise.unit == "party":
         encoded = request.columns.read(station, request.noise.private)
+        choosing.note_drawn(station)
         return cell_counts(request, at_most(encoded, request.noise.maximum_records))
     parts = request.columns.parts(station, request.noise.private, cells(request.columns, request.bins))
     return np.asarray(sum(cell_counts(request, part) for part in parts))
