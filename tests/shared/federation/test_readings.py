@@ -240,6 +240,71 @@ def test_a_recode_of_one_row_of_a_column_whose_categories_nobody_gives(tmp_path,
             both()
 
 
+CODES = ["1", "2", "3"]
+AS_CATEGORIES = {"code": {"type": "category", "categories": [*CODES, "NA"]}}
+
+
+def asked_of_codes(tmp_path, study, gap, **given):
+    """Return counts of the ill who do not have the first code, without a dictionary and with it; one row, of one who is ill, has a gap."""
+    rng = np.random.default_rng(5)
+    codes, ill = rng.choice(CODES, ROWS).astype(object), rng.choice(["no", "yes"], ROWS)
+    codes[17], ill[17] = gap, "yes"
+    ids = [f"p{row}" for row in range(ROWS)]
+    tables = {"a": {"id": ids, "code": codes}, "b": {"id": ids, "ill": ill}}
+    tests = [{"column": "code", "op": "!=", "value": 1}, {"column": "ill", "op": "==", "value": "yes"}]
+    with remembering(tables, tmp_path, **given) as federation:
+        return [
+            federation.run("scalar_product", "count", {"conditions": tests, "id_column": "id", **more})["count"]
+            for more in ({}, {"dictionary": {"columns": study}})
+        ]
+
+
+def test_what_is_missing_among_numbers_is_no_value_in_another_task(tmp_path):
+    """`NA` among numbers is missing, but where a dictionary lists it: the second count has one person more."""
+    first, second = asked_of_codes(tmp_path / "allowed", AS_CATEGORIES, "NA", allow_differences=True)
+    assert second == first + 1, "a control"
+    with pytest.raises(errors.ThresholdError, match=REFUSED):
+        asked_of_codes(tmp_path / "held", AS_CATEGORIES, "NA")
+    first, second = asked_of_codes(tmp_path / "no gap", AS_CATEGORIES, "2")
+    assert first == second
+
+
+def test_what_a_station_declares_to_be_missing_is_no_value_in_a_task(tmp_path, monkeypatch):
+    schema = {"code": {"missing": ["9"]}}
+    monkeypatch.setattr("fedbayes.federation.node.policy.Policy.schema_content", lambda _: schema)
+    study = {"code": {"type": "category", "categories": [*CODES, "9"]}}
+    first, second = asked_of_codes(tmp_path / "allowed", study, "9", allow_differences=True)
+    assert second == first + 1, "a control"
+    with pytest.raises(errors.ThresholdError, match=REFUSED):
+        asked_of_codes(tmp_path / "held", study, "9")
+
+
+@pytest.mark.parametrize(
+    ("texts", "read", "groups"),
+    [
+        (["1", "2", "NA"], words(), [0, 1, -1]),
+        (["1", "x", "NA"], words(), [0, 1, 2]),
+        (["1", "x", "NA"], words(missing=["x"]), [0, -1, -1]),
+        (["1", "2", "NA"], words(listed=["1", "2", "NA"]), [0, 1, 2]),
+        (["1", "2", "NA"], words(NA="2"), [0, 1, 1]),
+        (["true", "false", "NA"], words(), [0, 1, 2]),
+        (["NA", "None"], words(), [0, 1]),
+        (["a", "b", "c"], words(listed=["a", "b", "c"], c="nowhere"), [0, 1, -1]),  # no category, so missing
+    ],
+)
+def test_usual_texts_are_missing_among_numbers(texts, read, groups):
+    assert groups_of(texts, read).tolist() == groups
+
+
+@pytest.mark.parametrize("name", ["vertibayes", "dp_naive_bayes"])
+def test_an_identifier_has_no_recode(tmp_path, name):
+    """It was none in the table, but in the record of readings: the task read as another one was recorded to."""
+    study = {**STUDY, "town": {"type": "identifier", "recode": {"island": "north"}}}
+    given = NETWORK if name == "vertibayes" else {"label": "ill", "features": ["town"], "noise": "none"}
+    with pytest.raises(errors.ArgumentError, match="leave recode out"):
+        asked(tmp_path, [(name, "fit", given, study)])
+
+
 @pytest.mark.parametrize("recorded", [True, False], ids=["record", "no record"])
 def test_a_number_of_one_row_is_no_other_in_a_sum(tmp_path, monkeypatch, recorded):
     """Who knows one person's exact weight reads the same person's dose at another station from the difference of two products."""

@@ -26,6 +26,7 @@ from ...bayes.values.encoding import canonical_text
 from ...bayes.values.written import pointed
 from ...typing import Integers
 from ..tables.words import PLAIN as PLAIN
+from ..tables.words import usual_gone
 from .moved_numbers import moves_few
 from .record import Record, Remembered
 
@@ -61,18 +62,19 @@ def groups_of(texts: Sequence[str | None], words: str) -> Integers:
     """
     missing, listed, _, *conditions = json.loads(words)
     texts, missing, listed = ([_plain(text) for text in some] for some in (texts, missing, listed))
-    recode = _recode(words)
+    recode, allowed = _recode(words), frozenset(listed)
+    gone = frozenset(missing) | usual_gone(texts, missing, allowed, recode)
     if conditions and conditions[0][0] == CUT:
-        return _cut(texts, frozenset(missing), recode, conditions[0][1])
+        return _cut(texts, gone, recode, conditions[0][1])
     if conditions:
-        return _held(texts, frozenset(missing), recode, conditions)
-    gone, allowed = frozenset(missing), frozenset(listed)
+        return _held(texts, gone, recode, conditions)
     numbers: dict[str | None, int] = {}
     groups = np.full(len(texts), GONE, dtype=np.int64)
     for row, text in enumerate(texts):
-        if text is None or text in gone or (allowed and text not in allowed):
+        meant = recode.get(text, text)
+        if text is None or text in gone or (allowed and not {text, meant} <= allowed):
             continue
-        groups[row] = numbers.setdefault(recode.get(text, text), len(numbers))
+        groups[row] = numbers.setdefault(meant, len(numbers))
     return groups
 
 
@@ -82,8 +84,8 @@ def _recode(words: str) -> dict[str | None, str | None]:
 
 def conditions_of(conditions: Sequence[tuple[str, Any]], words: str) -> str:
     """Return conditions, each (operator, value), on a column that is read by `words`, as a reading: values for which all hold are one group."""
-    missing, _, recode = json.loads(words)
-    return json.dumps([missing, [], recode, *sorted([list(one) for one in conditions], key=str)], separators=(",", ":"))
+    tests = sorted([list(one) for one in conditions], key=str)
+    return json.dumps([*json.loads(words), *tests], separators=(",", ":"))
 
 
 def bins_of(words: str, cuts: Sequence[float]) -> str:
