@@ -16,7 +16,7 @@ from fedbayes.federation.perimeter.manifest import Card, Manifest
 from fedbayes.mpc.joye_libert import AggregateBroken
 from fedbayes.mpc.moduli import generate_modulus, published_modulus
 from fedbayes.mpc.packing import Packing
-from v6_secure_naive_bayes import keying, partial
+from v6_secure_naive_bayes import drawing, keying, partial
 from v6_secure_naive_bayes.messages import DealRequest, FactorsRequest, Keying, TablesRequest
 
 STATIONS, DEALER, SESSION = (1, 2, 3), 9, "session"
@@ -210,10 +210,10 @@ def test_factors_of_records():
 
 def test_at_most_keeps_rows_whole():
     encoded = {"x": np.arange(100), "y": np.arange(100) * 2}
-    kept = partial.at_most(encoded, 10)
+    kept = drawing.at_most(encoded, 10)
     assert len(kept["x"]) == len(set(kept["x"].tolist())) == 10
     assert np.array_equal(kept["y"], 2 * kept["x"])
-    assert partial.at_most(encoded, 100) is encoded
+    assert drawing.at_most(encoded, 100) is encoded
 
 
 @pytest.mark.parametrize(
