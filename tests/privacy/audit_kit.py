@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -13,7 +14,9 @@ from scipy.stats import beta
 
 from fedbayes.federation.errors import PolicyError
 from fedbayes.federation.gate import Exact, Masked, Receipt, Released
+from fedbayes.federation.messages.codec import encode
 from fedbayes.federation.node.policy import Policy
+from fedbayes.federation.perimeter.opening import Preflight
 from fedbayes.federation.station import Station
 
 CONFIDENCE = 0.95
@@ -102,6 +105,7 @@ class Alone:
         self.frame = frame
         self.charged: list[tuple[float, float]] = []
         self.memory = self.history = mock.Mock()  # remembers nothing, as a station without a folder database
+        self.memory.read.return_value = json.dumps(encode(Preflight(private=True))).encode()  # what the job announced
 
     def data(self, columns: list[str], minimum: bool = True, domain: Any = None, identifiers: Any = ()) -> Any:
         return self.frame[list(columns)]

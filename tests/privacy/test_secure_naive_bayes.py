@@ -61,6 +61,7 @@ HORIZONTAL = [
         ({}, PARTY, PEOPLE),
         ({}, {"honest_fraction": 1.0}),
     )
+    if unit is not PARTY or promise.holds(epsilon, 0.0 if noise == "polya" else delta)
 ]
 
 

@@ -118,6 +118,14 @@ def test_a_model_tells_the_plan_for_further_stations(tables):
         assert np.array_equal(vector(again, tables["h1"]), vector(plan, tables["h1"]))
 
 
+def test_a_model_of_bins_that_says_it_is_of_moments_is_refused_before_anybody_is_asked(tables):
+    plan = make_plan("histogram")
+    model = finalise(plan, vector(plan, tables["h0"]), 1).to_dict()
+    model = NaiveBayes.from_dict({**model, "provenance": {"aggregation": "sum", "statistics": "gaussian"}})
+    with pytest.raises(ValueError, match="features in bins"):
+        plan_of(model, CountNoise(), "clip")
+
+
 def honest_and_wrong(rule, tables, wrong):
     plan = make_plan("gaussian")
     models = [finalise(plan, vector(plan, table), 1) for table in [*tables.values()] * 3]

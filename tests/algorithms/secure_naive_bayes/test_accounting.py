@@ -7,8 +7,9 @@ import pytest
 
 from fedbayes.federation.horizontal import Columns
 from v6_secure_naive_bayes import model
+from v6_secure_naive_bayes.drawing import at_most
 from v6_secure_naive_bayes.messages import CountsRequest, Keying, Noise
-from v6_secure_naive_bayes.partial import at_most, cell_counts
+from v6_secure_naive_bayes.partial import cell_counts
 
 from .conftest import DOMAIN
 

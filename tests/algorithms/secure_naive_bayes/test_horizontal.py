@@ -101,9 +101,9 @@ def test_evaluation_of_the_fitted_model(horizontal, exact):
 
 
 def test_a_party_as_unit_uses_a_bounded_number_of_its_records(horizontal):
-    task = {**TASK, "epsilon": 1e6, "unit": "party", "maximum_records": 50}
+    task = {**TASK, "epsilon": 20, "unit": "party", "maximum_records": 50}
     result = horizontal.run("secure_naive_bayes", "fit", task)
-    assert sum(result["model"]["class_counts"]) == pytest.approx(200, abs=1)
+    assert sum(result["model"]["class_counts"]) == pytest.approx(200, abs=120)
     assert result["privacy"]["unit"] == "party"
 
 
@@ -140,6 +140,8 @@ BAD = [
     ({"noise": "none"}, "epsilon"),
     ({"honest_fraction": 0}, "honest_fraction"),
     ({"unit": "party"}, "maximum_records"),
+    ({"unit": "party", "maximum_records": 50, "noise": "none", "epsilon": None}, 'unit="party"'),
+    ({"unit": "party", "maximum_records": 50, "epsilon": 21}, 'unit="party"'),
     ({"maximum_records": 5}, "maximum_records"),
     ({"modulus_bits": 1024}, "modulus_bits"),
     ({"modulus_bits": 4096}, "modulus_bits"),

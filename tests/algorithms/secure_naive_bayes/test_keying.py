@@ -16,7 +16,7 @@ from fedbayes.federation.perimeter.manifest import Card, Manifest
 from fedbayes.mpc.joye_libert import AggregateBroken
 from fedbayes.mpc.moduli import generate_modulus, published_modulus
 from fedbayes.mpc.packing import Packing
-from v6_secure_naive_bayes import keying, partial
+from v6_secure_naive_bayes import drawing, keying, partial
 from v6_secure_naive_bayes.messages import DealRequest, FactorsRequest, Keying, TablesRequest
 
 STATIONS, DEALER, SESSION = (1, 2, 3), 9, "session"
@@ -72,8 +72,8 @@ def test_exponents_without_a_dealer_fit_one_another(parties):
 
 
 def test_exponents_of_a_dealer_fit_one_another(parties):
-    reply = keying.deal(parties[DEALER], DealRequest(1024, STATIONS, False))
-    modulus = keying._imported(int(reply.modulus.value, 16), 1024)
+    reply = keying.deal(parties[DEALER], DealRequest(2048, STATIONS, False))
+    modulus = keying._imported(int(reply.modulus.value, 16), 2048)
     ring = keying.Keyring(modulus, STATIONS, dealer=reply, dealer_id=DEALER)
     assert summed(parties, ring, Packing(5, 3, modulus)).tolist() == [0, 6, 12, 18, 24]
 
@@ -104,9 +104,9 @@ def test_a_modulus_that_someone_may_know_the_factors_of_is_refused(parties):
 
 
 def test_central_cannot_swap_the_dealers_modulus(parties):
-    reply = keying.deal(parties[DEALER], DealRequest(1024, STATIONS, False))
-    swapped = replace(reply, modulus=Public(f"{generate_modulus(1024).value:x}"))
-    modulus = keying._imported(int(swapped.modulus.value, 16), 1024)
+    reply = keying.deal(parties[DEALER], DealRequest(2048, STATIONS, False))
+    swapped = replace(reply, modulus=Public(f"{generate_modulus(2048).value:x}"))
+    modulus = keying._imported(int(swapped.modulus.value, 16), 2048)
     ring = keying.Keyring(modulus, STATIONS, dealer=swapped, dealer_id=DEALER)
     with pytest.raises(MessageError, match="dealer sealed"):
         keying.station_exponent(parties[1], ring.keying(1))
@@ -114,6 +114,32 @@ def test_central_cannot_swap_the_dealers_modulus(parties):
     ring = keying.Keyring(modulus, STATIONS, dealer=mixed, dealer_id=DEALER)
     with pytest.raises(MessageError, match="changed"):
         keying.station_exponent(parties[1], ring.keying(1))
+
+
+def of_two(parties):
+    """Return what central decrypts of stations that believe to be three, with exponents that it had dealt to two of them alone."""
+    two = STATIONS[:2]
+    reply = keying.deal(parties[DEALER], DealRequest(2048, two, False))
+    modulus = keying._imported(int(reply.modulus.value, 16), 2048)
+    ring, packing = keying.Keyring(modulus, two, dealer=reply, dealer_id=DEALER), Packing(5, 3, modulus)
+    sent = [
+        packing.encrypt(
+            keying.station_exponent(parties[member], ring.keying(member))[1], np.arange(5) * member, "round"
+        )
+        for member in two
+    ]
+    return packing.decrypt_sum(ring.exponent(SESSION, {}), sent, "round")
+
+
+def test_exponents_are_for_the_stations_of_the_sum_alone(parties):
+    with pytest.raises(MessageError, match="changed"):
+        of_two(parties)
+
+
+def test_control_unbound_they_open_the_sum_of_two(parties, monkeypatch):
+    """Of sums of two, three give every station's own table; and of the noise of many stations two hold little."""
+    monkeypatch.setattr(keying, "_dealt_for", lambda *_: "exponent")
+    assert of_two(parties).tolist() == [0, 3, 6, 9, 12]
 
 
 @pytest.mark.parametrize("change", ["data", "aggregator", "station"])
@@ -127,7 +153,7 @@ def test_a_dealer_has_no_other_role(parties, change):
     else:
         stations = (1, 2, DEALER)
     with pytest.raises(PlacementError, match="neither a station nor"):
-        keying.deal(dealer, DealRequest(1024, stations, False))
+        keying.deal(dealer, DealRequest(2048, stations, False))
 
 
 def test_a_station_refuses_a_dealer_that_runs_central(parties):
@@ -184,10 +210,10 @@ def test_factors_of_records():
 
 def test_at_most_keeps_rows_whole():
     encoded = {"x": np.arange(100), "y": np.arange(100) * 2}
-    kept = partial.at_most(encoded, 10)
+    kept = drawing.at_most(encoded, 10)
     assert len(kept["x"]) == len(set(kept["x"].tolist())) == 10
     assert np.array_equal(kept["y"], 2 * kept["x"])
-    assert partial.at_most(encoded, 100) is encoded
+    assert drawing.at_most(encoded, 100) is encoded
 
 
 @pytest.mark.parametrize(
@@ -195,7 +221,7 @@ def test_at_most_keeps_rows_whole():
     [
         lambda: Keying("00" * 100, b"short", 0),
         lambda: Keying("00", bytes(32), 0),
-        lambda: DealRequest(512, STATIONS, False),
+        lambda: DealRequest(1024, STATIONS, False),
         lambda: FactorsRequest(Keying("00" * 200, bytes(32), 0), np.zeros((0, 2), np.int32), 2),
         lambda: FactorsRequest(Keying("00" * 200, bytes(32), 0), np.zeros((1, 2), np.int64), 2),
         lambda: TablesRequest(

@@ -141,7 +141,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         if len(case.stations()) < 2:
             refuse += [("ThresholdError", "one station alone"), ("ArgumentError", "one station alone")]
     if arguments.get("unit") == "party":
-        may.append(("ArgumentError", "the unit does not go with the noise"))
+        refuse.append(("ArgumentError", "rows are drawn anew, and next to no noise hides which"))
 
     def compare(result: Any) -> None:
         tables = united(case) if vertical else case.used()

@@ -57,6 +57,38 @@ def test_readings_that_differ_in_one_row(tmp_path, old, new, refused):
         assert Readings(folder, "another").admit([("column", pair[1])], 5, lambda _: texts)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "refused"),
+    [
+        (words(), words(**{"10": 0}), True),  # in a sum another part, though no other row has a 0
+        (words(**{"10": 0}), words(**{"10": 1}), True),
+        (words(), words(**{"below": 3}), True),  # no number before
+        (words(), words(**{"1.5": 0}), False),  # of many rows
+        (words(), words(**{"10": "name"}), False),  # no number any more: in no sum
+        (words(), words(**{"10": "10.0", "1,5": "1.5"}), False),
+        (words(**{"10": "ten", "11": "eleven"}), words(**{"10": "eleven", "11": "ten"}), False),
+    ],
+)
+def test_numbers_of_few_rows_have_no_other_names(tmp_path, old, new, refused):
+    texts = ["1.5"] * 20 + ["2"] * 20 + ["10", "11", "12", "13", "14", "below"]
+    for number, pair in enumerate([(old, new), (new, old)]):
+        (folder := tmp_path / str(number)).mkdir()
+        record = Readings(folder, "table")
+        assert record.admit([("column", pair[0])], 5, lambda _: texts)
+        assert record.admit([("column", pair[1])], 5, lambda _: texts) is not refused
+        assert record.admit([("column", pair[0])], 5, lambda _: texts)
+
+
+def test_nor_are_they_left_when_all_other_numbers_are_moved(tmp_path):
+    """Of 1, 2 and, once, 7: the sum less those of 1 and of 2 is one row's part."""
+    texts = ["1"] * 20 + ["2"] * 20 + ["7"]
+    record = Readings(tmp_path, "table")
+    assert record.admit([("column", words())], 5, lambda _: texts)
+    assert not record.admit([("column", words(**{"1": 0}))], 5, lambda _: texts)
+    assert record.admit([("more", words())], 5, lambda _: texts[:-1])
+    assert record.admit([("more", words(**{"1": 0}))], 5, lambda _: texts[:-1])
+
+
 def alone(groups, rows, minimum):
     """Whether some sum of rows of few, told by all readings together, is not told by each of them: every union of groups, brute force."""
     cells = {}
@@ -206,6 +238,96 @@ def test_a_recode_of_one_row_of_a_column_whose_categories_nobody_gives(tmp_path,
 
         with pytest.raises(errors.ThresholdError, match=r"would set apart|no folder database"):
             both()
+
+
+CODES = ["1", "2", "3"]
+AS_CATEGORIES = {"code": {"type": "category", "categories": [*CODES, "NA"]}}
+
+
+def asked_of_codes(tmp_path, study, gap, **given):
+    """Return counts of the ill who do not have the first code, without a dictionary and with it; one row, of one who is ill, has a gap."""
+    rng = np.random.default_rng(5)
+    codes, ill = rng.choice(CODES, ROWS).astype(object), rng.choice(["no", "yes"], ROWS)
+    codes[17], ill[17] = gap, "yes"
+    ids = [f"p{row}" for row in range(ROWS)]
+    tables = {"a": {"id": ids, "code": codes}, "b": {"id": ids, "ill": ill}}
+    tests = [{"column": "code", "op": "!=", "value": 1}, {"column": "ill", "op": "==", "value": "yes"}]
+    with remembering(tables, tmp_path, **given) as federation:
+        return [
+            federation.run("scalar_product", "count", {"conditions": tests, "id_column": "id", **more})["count"]
+            for more in ({}, {"dictionary": {"columns": study}})
+        ]
+
+
+def test_what_is_missing_among_numbers_is_no_value_in_another_task(tmp_path):
+    """`NA` among numbers is missing, but where a dictionary lists it: the second count has one person more."""
+    first, second = asked_of_codes(tmp_path / "allowed", AS_CATEGORIES, "NA", allow_differences=True)
+    assert second == first + 1, "a control"
+    with pytest.raises(errors.ThresholdError, match=REFUSED):
+        asked_of_codes(tmp_path / "held", AS_CATEGORIES, "NA")
+    first, second = asked_of_codes(tmp_path / "no gap", AS_CATEGORIES, "2")
+    assert first == second
+
+
+def test_what_a_station_declares_to_be_missing_is_no_value_in_a_task(tmp_path, monkeypatch):
+    schema = {"code": {"missing": ["9"]}}
+    monkeypatch.setattr("fedbayes.federation.node.policy.Policy.schema_content", lambda _: schema)
+    study = {"code": {"type": "category", "categories": [*CODES, "9"]}}
+    first, second = asked_of_codes(tmp_path / "allowed", study, "9", allow_differences=True)
+    assert second == first + 1, "a control"
+    with pytest.raises(errors.ThresholdError, match=REFUSED):
+        asked_of_codes(tmp_path / "held", study, "9")
+
+
+@pytest.mark.parametrize(
+    ("texts", "read", "groups"),
+    [
+        (["1", "2", "NA"], words(), [0, 1, -1]),
+        (["1", "x", "NA"], words(), [0, 1, 2]),
+        (["1", "x", "NA"], words(missing=["x"]), [0, -1, -1]),
+        (["1", "2", "NA"], words(listed=["1", "2", "NA"]), [0, 1, 2]),
+        (["1", "2", "NA"], words(NA="2"), [0, 1, 1]),
+        (["true", "false", "NA"], words(), [0, 1, 2]),
+        (["NA", "None"], words(), [0, 1]),
+        (["a", "b", "c"], words(listed=["a", "b", "c"], c="nowhere"), [0, 1, -1]),  # no category, so missing
+    ],
+)
+def test_usual_texts_are_missing_among_numbers(texts, read, groups):
+    assert groups_of(texts, read).tolist() == groups
+
+
+@pytest.mark.parametrize("name", ["vertibayes", "dp_naive_bayes"])
+def test_an_identifier_has_no_recode(tmp_path, name):
+    """It was none in the table, but in the record of readings: the task read as another one was recorded to."""
+    study = {**STUDY, "town": {"type": "identifier", "recode": {"island": "north"}}}
+    given = NETWORK if name == "vertibayes" else {"label": "ill", "features": ["town"], "noise": "none"}
+    with pytest.raises(errors.ArgumentError, match="leave recode out"):
+        asked(tmp_path, [(name, "fit", given, study)])
+
+
+@pytest.mark.parametrize("recorded", [True, False], ids=["record", "no record"])
+def test_a_number_of_one_row_is_no_other_in_a_sum(tmp_path, monkeypatch, recorded):
+    """Who knows one person's exact weight reads the same person's dose at another station from the difference of two products."""
+    rng = np.random.default_rng(3)
+    parts = {"a": {"weight": rng.uniform(40, 99, ROWS).round(2)}, "b": {"dose": rng.uniform(1, 9, ROWS).round(3)}}
+    tables = {party: {"id": [f"p{row}" for row in range(ROWS)], **columns} for party, columns in parts.items()}
+    weight, dose = parts["a"]["weight"][17], parts["b"]["dose"][17]
+    study = {"columns": {"weight": {"type": "number", "recode": {str(weight): 0}}}}
+
+    def both(federation):
+        asked = {"columns": ["weight", "dose"], "id_column": "id"}
+        first = federation.run("scalar_product", "scalar_product", asked)["scalar_product"]
+        return (
+            first - federation.run("scalar_product", "scalar_product", {**asked, "dictionary": study})["scalar_product"]
+        )
+
+    with remembering(tables, tmp_path, allow_differences=True) as federation:
+        assert both(federation) / weight == pytest.approx(dose, abs=1e-4), "a control"
+    if not recorded:
+        monkeypatch.setattr("fedbayes.federation.tables.node_databases.embedded_record", lambda: None)
+    refused = pytest.raises(errors.ThresholdError, match=r"would set apart|no folder database")
+    with remembering(tables, tmp_path, **({} if recorded else {"ledger": None})) as federation, refused:
+        both(federation)
 
 
 def test_control_the_same_reading_noise_and_the_administrators_leave(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 from party_kit import remembering
 
 from fedbayes.federation import errors
+from fedbayes.federation.horizontal import units
 from fedbayes.federation.horizontal.units import bounded, sets_few_apart
 
 ROWS = 120
@@ -115,3 +116,49 @@ def test_control_noise_and_nobody_apart(tmp_path):
     with remembering(tables(lambda *_: None), tmp_path, helpers=()) as federation:
         answers = [federation.run(algorithm, function, {**given, **more})["model"]["columns"] for more in ({}, BY)]
         assert answers[0] == answers[1]
+
+
+def crowded(second):
+    """Return a change of a's table: ten people have two rows, by the second column of identifiers too, of whom `second` have their rows under two names."""
+
+    def change(table, name):
+        table["id"] = table["other"] = [f"p{row if row >= 20 else row % 10}" for row in range(ROWS)]
+        if name == "a":
+            table.loc[range(second), "other"] = [f"q{row}" for row in range(second)]
+
+    return change
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task[:2]))
+def test_two_exact_answers_use_the_same_rows_of_who_has_many(tmp_path, task):
+    """Else each pair of answers would tell of a few people, one of them now and then: which of their rows was used before, and which now."""
+    algorithm, function, given = task
+    with remembering(tables(crowded(0)), tmp_path, helpers=()) as federation:
+        answers = [federation.run(algorithm, function, {**given, **BY})["model"] for _ in range(3)]
+    for answer in answers:
+        del answer["seal"]
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_control_drawn_anew_answers_differ(tmp_path, monkeypatch):
+    def drawn(identifiers, content, rows, key, of=units.bounded):
+        return of(identifiers, {"row": np.arange(len(identifiers))}, rows, key)
+
+    monkeypatch.setattr(units, "bounded", drawn)
+    with remembering(tables(crowded(0)), tmp_path, helpers=(), allow_differences=True) as federation:
+        algorithm, function, given = TASKS[0]
+        answers = [federation.run(algorithm, function, {**given, **BY})["model"]["columns"] for _ in range(3)]
+    assert answers[0] != answers[1] or answers[1] != answers[2]
+
+
+@pytest.mark.parametrize(("second", "refused"), [(1, True), (0, False), (5, False)])
+def test_two_columns_of_identifiers_by_which_few_other_rows_are_used(tmp_path, second, refused):
+    algorithm, function, given = TASKS[2]
+    with remembering(tables(crowded(second)), tmp_path, helpers=()) as federation:
+        federation.run(algorithm, function, {**given, **BY})
+        again = {**given, **BY, "id_column": "other"}
+        if refused:
+            with pytest.raises(errors.ThresholdError, match="organizations, id_column"):
+                federation.run(algorithm, function, again)
+        else:
+            federation.run(algorithm, function, again)

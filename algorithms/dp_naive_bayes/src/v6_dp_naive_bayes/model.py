@@ -290,5 +290,7 @@ def plan_of(model: NaiveBayes, noise: CountNoise, outside: str, unit: Unit = ROW
     if not isinstance(groups, Mapping) or any(type(size) is not int for size in groups.values()):
         raise ValueError("its provenance.groups must name features with whole numbers; give the model as it was made")
     statistics = "gaussian" if gaussian or model.provenance.get("statistics") == "gaussian" else "histogram"
+    if bins and statistics == "gaussian":
+        raise ValueError("its provenance.statistics says gaussian of features in bins; give the model as it was made")
     columns = Columns(model.label, list(model.features), model.schema.to_domain(), outside, unit)
     return Plan(columns, bins, statistics, "bounds", noise, pseudocount, dict(groups))

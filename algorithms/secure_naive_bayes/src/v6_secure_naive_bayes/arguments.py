@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from fedbayes.dp import promise
 from fedbayes.federation.declare import TARGET, Arguments, argument, when
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import ROW, Binned, Members, PlacedScores, Scoring, Target, Unit, check_unit
@@ -157,6 +158,11 @@ class Fit(Target, Binned, Split, Keys, Members):
             raise ArgumentError('epsilon has no meaning with noise="none"; leave one of them out')
         if self.noise != "none" and self.epsilon is None:
             raise ArgumentError("epsilon is needed: give a number greater than 0")
+        if self.unit == "party" and not (self.epsilon and promise.holds(self.epsilon, self.settings.delta)):
+            raise ArgumentError(
+                'unit="party" uses rows that are drawn anew in every task, so that two answers differ by single rows unless noise hides them; give an '
+                f"epsilon of at most {promise.MOST_EPSILON:g} (delta {promise.MOST_DELTA:g}), or another unit"
+            )
 
     @property
     def whom(self) -> Unit:

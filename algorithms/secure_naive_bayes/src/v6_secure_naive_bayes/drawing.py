@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fedbayes.bayes.naive_bayes.counting import column_edges
@@ -11,6 +13,7 @@ from fedbayes.federation import Station
 from fedbayes.federation.errors import MessageError, ThresholdError, sampling_errors
 from fedbayes.federation.guards import announced
 from fedbayes.federation.horizontal import table_queries
+from fedbayes.randomness import uniform_bits
 from fedbayes.typing import Array, Integers
 
 from . import lasting
@@ -37,6 +40,15 @@ def drawn_tables(station: Station, request: TablesRequest) -> dict[str, Array]:
     name = f"{DRAWN}|{station.round_name}"
     station.keep(name, released=released, shapes=shapes, made=np.array(lasting.today()))
     return station.kept(name)
+
+
+def at_most(encoded: dict[str, Any], records: int) -> dict[str, Any]:
+    """Return a random subset of at most `records` rows, drawn from the operating system's entropy."""
+    rows = len(next(iter(encoded.values())))
+    if rows <= records:
+        return encoded
+    chosen = np.argsort(uniform_bits(rows), kind="stable")[:records]
+    return {name: values[chosen] for name, values in encoded.items()}
 
 
 def check_part(station: Station, request: TablesRequest) -> None:

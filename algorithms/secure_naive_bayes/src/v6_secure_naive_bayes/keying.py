@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +29,6 @@ REFERENCE_BITS = 3072  # modulus for which the limits below hold; work grows wit
 MOST_SUMS = 2_000  # ciphertexts of a station in a fit, at `REFERENCE_BITS`; the README has what each takes
 MOST_PRODUCTS = 20_000  # the same of records' factors, 10 ms each (README)
 MOST_SECONDS = 1800.0  # of a round with as many, at a station that is ten times as slow
-DEALT = "exponent"
 
 
 def check_keys(keys: str, modulus_bits: int) -> None:
@@ -87,6 +87,11 @@ def _purpose(participants: tuple[int, ...], aggregator_key: bytes, epoch: int) -
     return f"joye-libert|{epoch}|{aggregator_key.hex()}|{','.join(str(member) for member in sorted(participants))}"
 
 
+def _dealt_for(stations: Sequence[int], products: bool) -> str:
+    """Return what a dealt exponent is sealed as: for whom it adds up to zero, so that central opens no sum of fewer stations than believe to be in it."""
+    return f"exponent|{products}|{','.join(map(str, sorted(stations)))}"
+
+
 def encryption_label(round_name: str, *content: Any) -> str:
     """Return the label of one encryption, which no other may have: the round, and a digest of everything that the quantity depends on."""
     digest = hashlib.sha256(json.dumps(encode(list(content)), sort_keys=True).encode()).hexdigest()
@@ -116,7 +121,7 @@ def station_exponent(station: Station, keying: Keying, products: bool = False) -
     PlacementError
         When the dealer has another role as well.
     MessageError
-        When the modulus is not a published one or was changed after the dealer sealed it.
+        When the modulus is not a published one or was changed after the dealer sealed it, or the dealer dealt for other stations.
 
     Notes
     -----
@@ -126,7 +131,7 @@ def station_exponent(station: Station, keying: Keying, products: bool = False) -
     if len(station.participants) < station.policy.minimum_organizations:
         raise ThresholdError("too few organizations for an encrypted sum at this node; include more of them")
     if keying.dealer:
-        return _dealt(station, keying)
+        return _dealt(station, keying, products)
     value = _hexadecimal(keying.modulus)
     try:
         modulus = published_modulus(value.bit_length())
@@ -141,13 +146,14 @@ def station_exponent(station: Station, keying: Keying, products: bool = False) -
     return modulus, secret_key(station.organization, keys, purpose, modulus, products)
 
 
-def _dealt(station: Station, keying: Keying) -> tuple[Modulus, int]:
+def _dealt(station: Station, keying: Keying, products: bool) -> tuple[Modulus, int]:
     """Open what the dealer sealed: the modulus and this station's exponent."""
     if keying.dealer in (station.aggregator, *station.participants):
         raise PlacementError("the dealer of keys must be neither a station nor the organization that runs central")
     if keying.sealed is None:
         raise MessageError("the dealer's exponent is missing; the job stops")
-    opened = station.unseal(keying.dealer, keying.sealed, DEALT).decode().split("|")
+    topic = _dealt_for(station.participants, products)
+    opened = station.unseal(keying.dealer, keying.sealed, topic).decode().split("|")
     if len(opened) != 2 or opened[0] != keying.modulus:
         raise MessageError("the modulus is not the one that the dealer sealed; the job stops")
     value = _hexadecimal(opened[0])
@@ -174,8 +180,8 @@ def deal(station: Station, request: DealRequest) -> DealReply:
         raise PlacementError("the dealer of keys must be neither a station nor the organization that runs central")
     modulus = generate_modulus(request.bits)
     dealt = deal_keys((AGGREGATOR, *request.stations), modulus, request.products)
-    text = f"{modulus.value:x}"
-    sealed = {member: station.seal(member, f"{text}|{dealt[member]}".encode(), DEALT) for member in request.stations}
+    text, topic = f"{modulus.value:x}", _dealt_for(request.stations, request.products)
+    sealed = {member: station.seal(member, f"{text}|{dealt[member]}".encode(), topic) for member in request.stations}
     own = dealt[AGGREGATOR]
     exponent = own.to_bytes(own.bit_length() // 8 + 1, "big", signed=True)
     return DealReply(station.public(text), sealed, station.share(exponent))

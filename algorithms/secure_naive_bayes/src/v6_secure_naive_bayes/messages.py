@@ -102,7 +102,7 @@ class DealRequest(Message):
     products: bool
 
     def __post_init__(self) -> None:
-        if not 1024 <= self.bits <= 8192 or len(self.stations) < 2:
+        if not 2048 <= self.bits <= 8192 or len(self.stations) < 2:
             raise ValueError("bits or stations are out of range")
 
 

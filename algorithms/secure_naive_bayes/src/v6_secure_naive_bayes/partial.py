@@ -14,14 +14,15 @@ from fedbayes.dp import promise
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError, ThresholdError, sampling_errors
 from fedbayes.federation.gate import Exact, Receipt, Released
+from fedbayes.federation.guards import choosing
+from fedbayes.federation.guards.once import ONE_QUESTION, asked_once
 from fedbayes.federation.horizontal import EvaluateRequest, SumReply, cells, table_queries, tally_station
 from fedbayes.federation.node.secrets import own_keys
 from fedbayes.mpc.joye_libert import encrypt_factor
 from fedbayes.mpc.packing import Packing
-from fedbayes.randomness import uniform_bits
 
 from . import grading, lasting, model
-from .drawing import check_part, drawn_tables
+from .drawing import at_most, check_part, drawn_tables
 from .horizontal import packing_of
 from .keying import deal, encryption_label, station_exponent
 from .messages import (
@@ -67,6 +68,8 @@ def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
     station.require_private(
         request.noise.private and promise.holds(epsilon, delta) and request.columns.beyond_promise is None
     )
+    if not request.noise.private:
+        asked_once(station, "tables", station.round_name, ONE_QUESTION)
     _check_uses(station, request.uses)
     modulus, exponent = station_exponent(station, request.keying)
     counts = _counts(station, request)
@@ -92,6 +95,7 @@ def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
 def _counts(station: Station, request: CountsRequest) -> npt.NDArray[np.int64]:
     if request.noise.unit == "party":
         encoded = request.columns.read(station, request.noise.private)
+        choosing.note_drawn(station)
         return cell_counts(request, at_most(encoded, request.noise.maximum_records))
     parts = request.columns.parts(station, request.noise.private, cells(request.columns, request.bins))
     return np.asarray(sum(cell_counts(request, part) for part in parts))
@@ -114,15 +118,6 @@ def cell_counts(request: CountsRequest, encoded: dict[str, Any]) -> npt.NDArray[
     if request.noise.kind == "published":
         parts.append(tables[0].sum(axis=1))
     return np.concatenate(parts)
-
-
-def at_most(encoded: dict[str, Any], records: int) -> dict[str, Any]:
-    """Return a random subset of at most `records` rows, drawn from the operating system's entropy."""
-    rows = len(next(iter(encoded.values())))
-    if rows <= records:
-        return encoded
-    chosen = np.argsort(uniform_bits(rows), kind="stable")[:records]
-    return {name: values[chosen] for name, values in encoded.items()}
 
 
 def noise_shares(noise: Noise, uses: int, features: int, cells: int) -> npt.NDArray[np.int64]:

@@ -12,7 +12,7 @@ from ..formulae.formula import Formula, read_formula
 from ..schema import Column
 from ..values.bin_edges import MAXIMUM_BINS
 from ..values.encoding import SchemaError, canonical_text, check_missing, is_number
-from ..values.missing import MISSING
+from ..values.missing import MISSING, Rule
 
 CATEGORY, NUMBER, INTEGER, IDENTIFIER = "category", "number", "integer", "identifier"
 TYPES = (CATEGORY, NUMBER, INTEGER, IDENTIFIER)
@@ -103,6 +103,10 @@ class Entry:
         numeric = {} if self.type == IDENTIFIER else {"bounds": [0, 1]}
         return {**numeric, MISSING: list(self.missing)}
 
+    def recoded(self, rule: Rule) -> dict[str, Any]:
+        """Return what is recoded of a column that is read by a rule: not what is missing before it among numbers."""
+        return {text: new for text, new in self.recode.items() if not (rule.numeric and rule.is_usual(text))}
+
     def known(self, given: object, missing: frozenset[str]) -> frozenset[str]:
         """Return the canonical texts that are values of this recoded column, none if all are: that some are recoded makes no other unknown.
 
@@ -172,6 +176,10 @@ def read_entry(name: str, content: object) -> Entry:
         _flag(name, content.get("looked_at")),
         {key: str(content[key]) for key in TEXTS if content.get(key) is not None},
     )
+    if entry.recode and kind == IDENTIFIER:
+        raise SchemaError(
+            f"column {name!r}: identifiers are compared as they are written; leave recode out, or change the type"
+        )
     if entry.formula is not None and (entry.cut is not None or kind == IDENTIFIER):
         raise SchemaError(f"column {name!r}: give either derive or cut, and of no identifier")
     return entry

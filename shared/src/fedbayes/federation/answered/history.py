@@ -261,8 +261,8 @@ class History:
             points.setdefault(name, []).append(cuts)
         for name, several in points.items():
             if len(several) > 1:
-                rows = Counter(self._source.texts(name))
-                groups = [readings.groups_of(list(rows), readings.bins_of(readings.PLAIN, cuts)) for cuts in several]
+                rows, read = Counter(self._source.texts(name)), self._source.reads([name], None, ())
+                groups = [readings.groups_of(list(rows), readings.bins_of(read[name], cuts)) for cuts in several]
                 if readings.sets_few_between(groups, np.array(list(rows.values())), self._policy.minimum_count):
                     raise ThresholdError(FEW_BETWEEN)
 

@@ -26,6 +26,8 @@ from ...bayes.values.encoding import canonical_text
 from ...bayes.values.written import pointed
 from ...typing import Integers
 from ..tables.words import PLAIN as PLAIN
+from ..tables.words import usual_gone
+from .moved_numbers import moves_few
 from .record import Record, Remembered
 
 MOST_READINGS = 64
@@ -58,27 +60,32 @@ def groups_of(texts: Sequence[str | None], words: str) -> Integers:
     words : str
         From `words_of`.
     """
-    missing, listed, recode, *conditions = json.loads(words)
+    missing, listed, _, *conditions = json.loads(words)
     texts, missing, listed = ([_plain(text) for text in some] for some in (texts, missing, listed))
-    recode = {_plain(key): _plain(value) for key, value in recode.items()}
+    recode, allowed = _recode(words), frozenset(listed)
+    gone = frozenset(missing) | usual_gone(texts, missing, allowed, recode)
     if conditions and conditions[0][0] == CUT:
-        return _cut(texts, frozenset(missing), recode, conditions[0][1])
+        return _cut(texts, gone, recode, conditions[0][1])
     if conditions:
-        return _held(texts, frozenset(missing), recode, conditions)
-    gone, allowed = frozenset(missing), frozenset(listed)
+        return _held(texts, gone, recode, conditions)
     numbers: dict[str | None, int] = {}
     groups = np.full(len(texts), GONE, dtype=np.int64)
     for row, text in enumerate(texts):
-        if text is None or text in gone or (allowed and text not in allowed):
+        meant = recode.get(text, text)
+        if text is None or text in gone or (allowed and not {text, meant} <= allowed):
             continue
-        groups[row] = numbers.setdefault(recode.get(text, text), len(numbers))
+        groups[row] = numbers.setdefault(meant, len(numbers))
     return groups
+
+
+def _recode(words: str) -> dict[str | None, str | None]:
+    return {_plain(key): _plain(value) for key, value in json.loads(words)[2].items()}
 
 
 def conditions_of(conditions: Sequence[tuple[str, Any]], words: str) -> str:
     """Return conditions, each (operator, value), on a column that is read by `words`, as a reading: values for which all hold are one group."""
-    missing, _, recode = json.loads(words)
-    return json.dumps([missing, [], recode, *sorted([list(one) for one in conditions], key=str)], separators=(",", ":"))
+    tests = sorted([list(one) for one in conditions], key=str)
+    return json.dumps([*json.loads(words), *tests], separators=(",", ":"))
 
 
 def bins_of(words: str, cuts: Sequence[float]) -> str:
@@ -137,18 +144,24 @@ def _held(
     return held.astype(np.int64)
 
 
-def tells_of_few(words: Sequence[str], groups: Sequence[Integers], rows: Integers, minimum: int) -> bool:
-    """Return whether readings of a column, their groups in the same order, set few rows apart: see `sets_few_apart`.
+def tells_of_few(
+    words: Sequence[str], groups: Sequence[Integers], rows: Mapping[str | None, int], minimum: int
+) -> bool:
+    """Return whether readings of a column, their groups of the values in `rows` in the same order, set few rows apart or make them other numbers.
+
+    See `sets_few_apart` and `moves_few`.
 
     Bins and conditions are compared over the values that are in a bin only: rows without a value are beside the bins of a table, but among
     those for which a condition fails, in every column with a few gaps.
     """
-    table = np.stack(groups)
+    table, counts = np.stack(groups), np.array(list(rows.values()))
+    if moves_few([_recode(one) for one in words], list(map(_plain, rows)), table, counts, minimum):
+        return True
     cuts = np.array([_is_cut(one) for one in words])
-    if any(part.any() and sets_few_apart(list(table[part]), rows, minimum) for part in (cuts, ~cuts)):
+    if any(part.any() and sets_few_apart(list(table[part]), counts, minimum) for part in (cuts, ~cuts)):
         return True
     inside = (table[cuts] != GONE).all(axis=0)
-    return bool(inside.any()) and sets_few_apart(list(table[:, inside]), rows[inside], minimum)
+    return bool(inside.any()) and sets_few_apart(list(table[:, inside]), counts[inside], minimum)
 
 
 def _is_cut(words: str) -> bool:
@@ -251,7 +264,7 @@ def _compared(earlier: Sequence[str], words: str, rows: Mapping[str | None, int]
     alike = [one for one, text in zip(groups, earlier, strict=False) if _is_cut(text) == _is_cut(words)]
     new = not alike or _splits([*alike, groups[-1]])
     full = new and len(earlier) >= MOST_READINGS
-    return new, full or tells_of_few([*earlier, words], groups, np.array(list(rows.values())), minimum)
+    return new, full or tells_of_few([*earlier, words], groups, rows, minimum)
 
 
 def _splits(groups: Sequence[Integers]) -> bool:
@@ -282,6 +295,6 @@ def changes_few(asked: Iterable[tuple[str, str]], minimum: int, texts: Texts) ->
         if name == column_of(name) and words != PLAIN:
             rows = Counter(texts(name))
             groups = [groups_of(list(rows), one) for one in (PLAIN, words)]
-            if sets_few_apart(groups, np.array(list(rows.values())), minimum):
+            if tells_of_few([PLAIN, words], groups, rows, minimum):
                 return True
     return False

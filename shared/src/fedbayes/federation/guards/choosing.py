@@ -22,6 +22,7 @@ FEW_LEFT_OUT = "few-left-out"
 AIMED = "aimed-recode"
 FEW_IDENTIFIED = "few-identified"
 FEW_CHOSEN = "few-chosen"
+DRAWN = "drawn-rows"
 UNITS = {canonical_text(0), canonical_text(1), None}
 
 
@@ -54,6 +55,11 @@ def note_few_identified(station: Member) -> None:
     station.memory.once(FEW_IDENTIFIED, b"1")
 
 
+def note_drawn(station: Member) -> None:
+    """Note for the whole job that it uses some of the rows, drawn anew in every job; `check_exact` lets no exact answer about these out."""
+    station.memory.once(DRAWN, b"1")
+
+
 def check_weights(station: TableReader, columns: Sequence[str]) -> None:
     """Raise `PolicyError` where an exact sum would weigh rows by numbers of the task's choice.
 
@@ -78,7 +84,7 @@ def check_exact(station: Member, study: Dictionary | None, arithmetic: bool) -> 
     Raises
     ------
     PolicyError
-        If the node lets no formulae, subsets or aimed recodes through.
+        If the node lets no formulae, subsets or aimed recodes through, or rows were drawn.
     ThresholdError
         If the subset leaves or leaves out a few rows, or identifiers bound a few.
     """
@@ -96,6 +102,11 @@ def check_exact(station: Member, study: Dictionary | None, arithmetic: bool) -> 
     if station.memory.read(FEW_CHOSEN) is not None:
         raise ThresholdError(
             "fewer rows than the node demands (minimum_rows) are left by the subset; choose more, or give an epsilon"
+        )
+    if station.memory.read(DRAWN) is not None:
+        raise PolicyError(
+            "unit: rows that are drawn anew in every job are used under noise alone, else two answers tell of the rows that one of them lacks; give an "
+            "epsilon that may be called private, or another unit"
         )
     if station.memory.read(FEW_IDENTIFIED) == b"1":
         raise ThresholdError(

@@ -46,7 +46,7 @@ def protected_unit(used_when: When | tuple[When, ...] = ()) -> Any:
 
 def most_rows(used_when: When | tuple[When, ...] = IDENTIFIED, rank: int = OWN) -> Any:
     """Return the field of the rows of one identifier that are used."""
-    words = "Most rows of one identifier that a station uses, chosen by a keyed hash."
+    words = "Most rows of one identifier that a station uses: under noise chosen by a keyed hash, else the first."
     return argument(whole(1, MOST_ROWS), words, 1, used_when=used_when, unit="rows", rank=rank)
 
 

@@ -1,8 +1,9 @@
 """Whom a promise is for: a row, or everybody who has an identifier, of whom a station uses a bounded number of rows.
 
 A person with many rows would spend the budget many times. With ``unit="identifier"`` a station keeps at most ``max_rows_per_identifier`` rows of each
-identifier and drops rows without one; all noise is for that many rows at once. Which rows of an identifier are kept depends on nothing but those rows and
-a key of the job at the station: not on their order, and not on other identifiers, so that an identifier more or less changes no other's rows.
+identifier and drops rows without one; all noise is for that many rows at once. Which rows of an identifier are kept depends on nothing but those rows, not
+on other identifiers, so that an identifier more or less changes no other's rows. Under noise a key of the job at the station chooses them; for exact answers
+they are the first ones of the table, so that two answers use the same.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fedbayes.bayes.values.column_codes import identifier_codes
 
 from ...typing import Array, Booleans, Integers
 from ..errors import ArgumentError
-from ..guards import choosing
+from ..guards import announced, choosing
 from ..messages.codec import Message
 from ..station import Station
 
@@ -96,7 +97,12 @@ class Unit(Message):
         least = station.policy.minimum_count
         if sets_few_apart(identifiers, self.rows, least, max(least, station.policy.minimum_rows)):
             choosing.note_few_identified(station)
-        return bounded(identifiers, content, self.rows, key)
+        if announced.is_private(station.memory):
+            return bounded(identifiers, content, self.rows, key)
+        used = bounded(identifiers, {}, self.rows, key)
+        if not used.all():
+            station.history.note_linked(np.flatnonzero(used), len(used))
+        return used
 
 
 ROW = Unit()
@@ -106,8 +112,7 @@ ROW = Unit()
 def sets_few_apart(identifiers: Integers, rows: int, fewest: int, fewest_used: int) -> bool:
     """Return whether rows without an identifier, identifiers of more rows than are used, or rows that are used, are some and fewer than a node demands.
 
-    The answer over all rows, or over one row more of each identifier, less this one is about the first two; which rows of a crowded identifier are used
-    is drawn anew in every job, so that two answers to one question differ by them.
+    The answer over all rows, or over one row more of each identifier, less this one is about the first two.
 
     Parameters
     ----------
@@ -132,7 +137,7 @@ def bounded(identifiers: Integers, content: Mapping[str, Array], rows: int, key:
     identifiers : ndarray
         int64, shape (n,); -1 = missing, not used.
     content : mapping of str to ndarray
-        What a row holds, shape (n,) each.
+        What a row holds, shape (n,) each; without any, the first rows of an identifier are used.
     rows : int
         At least 1.
     key : bytes

@@ -15,6 +15,7 @@ from ..declare import TARGET, argument
 from ..decorators import central, partial
 from ..errors import ArgumentError, DataProblem, MessageError, ThresholdError
 from ..gate import Exact, Masked, Public
+from ..guards.once import ONE_QUESTION, asked_once
 from ..horizontal.answers import preflight
 from ..horizontal.columns import schema_errors
 from ..horizontal.counts import MOST_CELLS, rule_of_each, signed
@@ -155,6 +156,8 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
         raise ThresholdError(
             "one organization alone holds data, whose exact counts nothing would cover; include another, or give an epsilon"
         )
+    if not request.noise.private:
+        asked_once(station, "description", station.round_name, ONE_QUESTION)
     held = _held(station, request)
     counted = _counted(station, request, held)
     alone = [] if request.noise.promises else [name for name in held if request.holders[name] == [station.organization]]

@@ -14,7 +14,7 @@ from ...bayes.dictionaries.dictionary import Dictionary
 from ...bayes.dictionaries.entry import Cut
 from ...bayes.dictionaries.recoding import applied, named_values
 from ...bayes.values.encoding import canonical_text, composed
-from ...bayes.values.missing import Reading
+from ...bayes.values.missing import USUAL, Reading
 from ..errors import DataProblem
 from . import node_databases, parquet
 from .database_reader import ReadingErrors, read_database
@@ -213,7 +213,7 @@ class Source:
             rule = reading.rule(name)
             missing, listed = rule.missing - rule.listed, rule.listed
             if name in entries and name not in identifiers and entries[name].recode:
-                recode = entries[name].recode
+                recode = entries[name].recoded(rule)
                 listed = entries[name].known((domain or {}).get(name), missing)
             words[name] = words_of(missing, listed, recode)
         return words
@@ -234,9 +234,10 @@ class Source:
         return [*(columns if self._dictionary is None else self._dictionary.sources(columns)), *filters]
 
     def texts(self, column: str) -> list[str | None]:
-        """Return a column as it is written, canonical texts, one a row; None where it is missing whatever the task says."""
-        plain = Source(self._mock, self._schema, None, self._cohort, self._folder, *self._declared)
-        return [canonical_text(value) for value in plain.frame({}, (column,), (column,))[column].tolist()]
+        """Return a column as it is written, canonical texts, one a row; None where it is missing whatever a task says, which may list any text."""
+        plain = Source(self._mock, {}, None, self._cohort, self._folder, *self._declared)
+        every = {column: {"categories": sorted(USUAL)}}
+        return [canonical_text(value) for value in plain.frame(every, (column,), (column,))[column].tolist()]
 
     def _plain(self, kind: str) -> Path | None:
         """Return the table's file if it is of this kind and wanted as it is."""
