@@ -64,6 +64,12 @@ def malformed(result: Mapping[str, Any]) -> str | None:
     return next((name for name, kind in SECTIONS.items() if not isinstance(result.get(name), kind | None)), None)
 
 
+def arguments_of(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of a result's task, as the researcher gave them; empty where it does not tell."""
+    arguments = (result.get("provenance") or {}).get("arguments")
+    return arguments if isinstance(arguments, Mapping) else {}
+
+
 @contextmanager
 def as_written(path: Path) -> Iterator[None]:
     """Say that a result's file was changed, or is of somebody else's making, where what is inside it cannot be shown.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..bayes.values.written import printable
-from .kinds import DESCRIPTION, PREDICTIONS, SAMPLE
+from .kinds import DESCRIPTION, PREDICTIONS, SAMPLE, arguments_of
 from .view import view_of_result
 
 Labels = Mapping[str, Mapping[str, str]]
@@ -31,8 +31,7 @@ def labels_of(result: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 def _entries_of(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return the columns of the dictionary of a result's task."""
-    provenance: Any = result.get("provenance") or {}
-    dictionary = (provenance.get("arguments") or {}).get("dictionary")
+    dictionary = arguments_of(result).get("dictionary")
     columns = dictionary.get("columns") if isinstance(dictionary, Mapping) else None
     entries = columns if isinstance(columns, Mapping) else {}
     return {str(column): entry for column, entry in entries.items() if isinstance(entry, Mapping)}
@@ -101,7 +100,7 @@ def frame_of(result: Mapping[str, Any]) -> Any:
 
 def _label_of(result: Mapping[str, Any]) -> str:
     """Return the column that the classes of a result are of; "" where it has none."""
-    arguments = ((result.get("provenance") or {}).get("arguments")) or {}
+    arguments = arguments_of(result)
     for source in (result.get("model"), arguments, arguments.get("model")):
         if isinstance(source, Mapping) and isinstance(source.get("label"), str):
             return str(source["label"])

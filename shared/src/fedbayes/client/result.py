@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .exits import UsageProblem
-from .kinds import ConversionError, malformed, no_attribute
+from .kinds import ConversionError, arguments_of, malformed, no_attribute
 from .labels import frame_of, legible
 from .sections import Cost, Counts, Predictions, Promise, Provenance, Scores, Survival
 from .view import view_of_result, views
@@ -277,7 +277,7 @@ class Result(dict[str, Any]):
     @property
     def _dictionary(self) -> Any:
         """The data dictionary that the task was given, None where it had none."""
-        return ((self.get("provenance") or {}).get("arguments") or {}).get("dictionary")
+        return arguments_of(self).get("dictionary")
 
     def _network(self, method: str) -> Any:
         from ..bayes.network import BayesianNetwork

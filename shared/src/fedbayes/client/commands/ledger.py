@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exits import TaskFailed, UsageProblem
+from ..formats import counted
 from ..inputs.files import print_json
 from .listing import print_table
 
@@ -76,8 +77,9 @@ def _print(entries: list[Any], total: dict[str, float], days: float | None) -> N
     print_table((when, job, *numbers, "released"), rows, "Privacy ledger", right=numbers, whole=(when, job, *numbers))
     period = "in all" if days is None else f"in the last {days:g} days"
     queries = int(total["queries"]) if math.isfinite(total["queries"]) else 0
-    debits = f"{len(entries)} debit{'' if len(entries) == 1 else 's'}"
-    print(f"{debits}; spent {period}: epsilon {total['epsilon']:.6g}, delta {total['delta']:.3g}, queries {queries}")
+    print(
+        f"{counted(len(entries), 'debit')}; spent {period}: epsilon {total['epsilon']:.6g}, delta {total['delta']:.3g}, queries {queries}"
+    )
 
 
 def _what(debit: dict[str, Any]) -> str:

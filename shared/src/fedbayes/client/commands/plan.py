@@ -6,7 +6,7 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from ..formats import number, size
+from ..formats import counted, number, size
 from ..inputs.files import print_json
 from ..plans.planning import plan
 from ..plans.setting import Setting
@@ -117,7 +117,7 @@ def _rehearsal_rows(planned: dict[str, Any]) -> list[tuple[str, str]]:
         unknown = planned["private"] and planned["function"] == "fit" and planned["noise"] is None
         return [("cost of the noise", f"not known before; {MEASURED}")] if unknown else []
     asked, instead = rehearsal["asked"], rehearsal["instead"]
-    runs = f"{rehearsal['runs']} run{'s' if rehearsal['runs'] > 1 else ''} on made-up records"
+    runs = counted(rehearsal["runs"], "run") + " on made-up records"
     warned = [("  warning there", text) for text in rehearsal["warnings"]]
     if rehearsal["measure"] is None:
         return [("rehearsed", runs), *warned]

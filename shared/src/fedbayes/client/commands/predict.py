@@ -16,7 +16,7 @@ from ..inputs.csv_text import csv_of
 from ..inputs.dictionaries import read_as_fitted
 from ..inputs.files import check_output, unless_stdout, write_text
 from ..inputs.tables import tell_reading
-from ..kinds import as_written, read_result
+from ..kinds import arguments_of, as_written, read_result
 from ..models.coverage import Gap, about_absent, domain_of, gaps
 from ..models.predictions import predict_table
 from ..models.survival import beyond_baseline
@@ -54,7 +54,7 @@ def execute(
     identifiers = (names,) if names is not None else ()
     tell_reading(data)
     with as_written(result):
-        frame = read_as_fitted(data, _arguments(content).get("dictionary"), domain_of(model), identifiers)
+        frame = read_as_fitted(data, arguments_of(content).get("dictionary"), domain_of(model), identifiers)
     if id_column is not None and names not in frame.columns:
         raise _no_column(id_column, list(frame.columns))
     with as_written(result):
@@ -116,19 +116,13 @@ def _asked(result: Mapping[str, Any]) -> str | None:
     from ...bayes.dictionaries.dictionary import Dictionary
     from ...bayes.values.encoding import SchemaError
 
-    arguments = _arguments(result)
+    arguments = arguments_of(result)
     if isinstance(arguments.get("id_column"), str):
         return str(arguments["id_column"])
     try:
         return Dictionary.from_json(arguments.get("dictionary")).identifier
     except SchemaError:
         return None
-
-
-def _arguments(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments of the fit, as far as its result tells."""
-    arguments = (result.get("provenance") or {}).get("arguments")
-    return arguments if isinstance(arguments, Mapping) else {}
 
 
 def _times(text: str | None) -> list[float] | None:

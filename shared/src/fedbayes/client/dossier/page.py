@@ -9,7 +9,7 @@ from typing import Any
 
 from ...federation.gate import REASONS
 from .. import html
-from ..formats import clock, number, size, title
+from ..formats import clock, counted, number, size, title
 from ..pages import study
 
 Dossier = Mapping[str, Any]
@@ -195,7 +195,7 @@ def _rounds(rounds: Sequence[Mapping[str, Any]], picture: str) -> list[str]:
         drawn,
         html.paragraph("Why each field left:"),
         html.bullets(kinds),
-        html.fold(f"{len(rows)} round{'' if len(rows) == 1 else 's'}", html.table("", headers, rows, numeric=(0, 5))),
+        html.fold(counted(len(rows), "round"), html.table("", headers, rows, numeric=(0, 5))),
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import html, kinds
 from ..figures.style import to_svg
-from ..formats import clock, number, promise, relation, size, title
+from ..formats import clock, counted, number, promise, relation, size, title
 from ..kinds import extras_of
 from ..labels import legible
 from ..models.survival import baselines_of
@@ -187,7 +187,7 @@ def _rounds(federation: Mapping[str, Any]) -> list[str]:
             f"Organizations: {organizations}. Central ran at {federation.get('aggregator', 'one of them')}."
         ),
         html.fold(
-            f"{len(rows)} round{'' if len(rows) == 1 else 's'}",
+            counted(len(rows), "round"),
             table,
             html.picture(to_svg(round_costs(per_round)), "Seconds and kilobytes of every round, as bars."),
         ),
