@@ -164,14 +164,18 @@ class Engine(ABC):
             result = result + reduce(mul, [*publics[:position], wire.mask, *publics[position + 1 :]])
         return result + reduce(mul, publics) if self.leads else result
 
+    def complete(
+        self, name: str, left: Wire, right: Wire, operation: Callable[[Wide, Wide], Wide], shape: tuple[int, ...]
+    ) -> Share:
+        """Return the share of a bilinear map of two wires with the product of the masks dealt: it may be reordered, or revealed."""
+        share = self.bilinear(left, right, operation, shape)
+        dealt = self.deal(name, shape, lambda: share.held)  # at the dealer, the product of the masks
+        return Share(Wide.zeros(shape) if isinstance(self, Dealer) else share.held + dealt, shape, share.frac_bits)
+
     def inner(self, name: str, left: Wire, right: Wire) -> Share:
-        """Return the share of left' right, for matrices with the same rows; only one small matrix is dealt."""
-        shape = (left.shape[1], right.shape[1])
-        share = self.bilinear(left, right, Wide.transposed_product, shape)
-        own = share.value
-        assert own is not None
-        dealt = self.deal(name, shape, lambda: own)  # at the dealer, the product of the masks
-        return Share(None if isinstance(self, Dealer) else own + dealt, shape, share.frac_bits)
+        """Return the share of left' right, to be revealed, for matrices with the same rows; only one small matrix is dealt."""
+        share = self.complete(name, left, right, Wide.transposed_product, (left.shape[1], right.shape[1]))
+        return Share(None if isinstance(self, Dealer) else share.value, share.shape, share.frac_bits)
 
     def hidden(self, name: str, share: Share) -> Share:
         """Return a fresh sharing of the same secret, so that revealing all shares reveals the sum alone."""

@@ -35,6 +35,12 @@ class Share:
     shape: tuple[int, ...]
     frac_bits: int
 
+    @property
+    def held(self) -> Wide:
+        """The share itself, which every party has."""
+        assert self.value is not None
+        return self.value
+
     def __add__(self, other: Share) -> Share:
         return self._combined(other, add)
 

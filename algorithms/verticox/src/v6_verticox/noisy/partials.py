@@ -198,16 +198,14 @@ def _with_noise(outgoing: Outgoing, joint: Joint, layout: Layout) -> Outgoing:
     ends = np.cumsum(layout.sizes)[:-1]
     revealed = {}
     for name, share, noise in zip(outgoing.revealed, parts, np.split(_noise(joint, layout), ends), strict=True):
-        assert share.value is not None
-        revealed[name] = Share(blurred(share.value, noise, share.frac_bits - BITS), share.shape, share.frac_bits)
+        revealed[name] = Share(blurred(share.held, noise, share.frac_bits - BITS), share.shape, share.frac_bits)
     return Outgoing({}, revealed)
 
 
 def _folded(share: Share) -> Share:
     """Return the upper triangle of a matrix, what is off the diagonal about times the root of two."""
     rows, columns = np.triu_indices(share.shape[0])
-    assert share.value is not None
-    upper = share.value[rows, columns]
+    upper = share.held[rows, columns]
     value = upper.times(DIAGONAL).where(rows == columns, upper.times(BESIDE))
     return Share(value, value.shape, share.frac_bits)
 

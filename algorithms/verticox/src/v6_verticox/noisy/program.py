@@ -232,7 +232,5 @@ class Step:
 
 def flat(share: Share) -> Share:
     """Return a share's numbers in one row."""
-    value = share.value
-    assert value is not None
-    size = math.prod(share.shape)
+    value, size = share.held, math.prod(share.shape)
     return Share(Wide(value.high.reshape(size), value.low.reshape(size)), (size,), share.frac_bits)

@@ -94,9 +94,7 @@ class FederatedSurface:
             stages.insert(1, Stage("weigh_start", 0))
         if self.plan.products:
             stages[1:1] = [Stage("tally", 0), Stage("few", 0)]
-        await self._stages.run([stages[0]], *await self._enter(0, stages))
-        for stage in stages[1:-1]:
-            revealed = await self._stages.run([stage])
+        revealed = await self._through([[stage] for stage in stages[:-1]], stages)
         return Gradient(self._coefficients, revealed["gradient"].ravel(), 0.0)
 
     async def _start_complete(self) -> Gradient:
@@ -116,10 +114,7 @@ class FederatedSurface:
             blends = {key: reciprocal_name(key, version, pair) for key in blends}
         rounds.append([*self._last(), *(Stage("level", key, self._version) for key in blends)])
         self._check_rounds(len(rounds) + 3)
-        entered = await self._enter(0, [*(info for part in rounds for info in part), self._final()])
-        revealed = await self._stages.run(rounds[0], *entered)
-        for stages in rounds[1:]:
-            revealed = await self._stages.run(stages)
+        revealed = await self._through(rounds, [*(info for part in rounds for info in part), self._final()])
         here = self._gradient(revealed)
         levels = np.array([revealed[f"level|{key}"].item() for key in blends])
         gained, self.null_error = integrated(self._layout, levels, EXACT_START * self.events)
@@ -138,8 +133,7 @@ class FederatedSurface:
     async def observed(self) -> Floats:
         """Enter the columns and return their sums over the events: four rounds, instead of `start`."""
         stages = [Stage("features", 0), Stage("observed", 0)]
-        await self._stages.run([stages[0]], *await self._enter(0, stages))
-        revealed = await self._stages.run([stages[1]])
+        revealed = await self._through([[stage] for stage in stages], stages)
         return np.asarray(revealed["observed"].ravel())
 
     async def evaluate(
@@ -167,10 +161,7 @@ class FederatedSurface:
         self._source = sources[step]
         rounds.append(self._last())
         self._check_rounds(len(rounds) + 3)
-        entered = await self._enter(step, [*(info for part in rounds for info in part), self._final()])
-        revealed = await self._stages.run(rounds[0], *entered)
-        for stages in rounds[1:]:
-            revealed = await self._stages.run(stages)
+        revealed = await self._through(rounds, [*(info for part in rounds for info in part), self._final()])
         return self._gradient(revealed)
 
     async def refine(self, step: int) -> Gradient:
@@ -277,16 +268,23 @@ class FederatedSurface:
                 "leave it out, transform it or set a penalty; otherwise raise max_rounds or the tolerance"
             )
 
-    async def _enter(self, step: int, stages: list[Stage]) -> tuple[Broadcast, Sealed | None]:
+    async def _through(self, rounds: list[list[Stage]], dealt: list[Stage]) -> dict[str, Floats]:
+        """Enter what a step takes, and run its rounds, of which (and more) `dealt` are the stages; return what the last one reveals."""
+        revealed = await self._stages.run(rounds[0], *await self._enter(dealt))
+        for stages in rounds[1:]:
+            revealed = await self._stages.run(stages)
+        return revealed
+
+    async def _enter(self, stages: list[Stage]) -> tuple[Broadcast, Sealed | None]:
         """Two rounds: masked inputs to the outcome holder, sorted vectors to everyone. Return these, and the dealer's corrections."""
-        plan = self.plan
+        plan, step = self.plan, self._step
         dealt = EnterRequest(plan, step, [], stages, True, {key: [] for key in self._beside})
         requests: dict[int, EnterRequest] = {plan.helper: dealt}
         for index, member in enumerate(plan.holders):
             own = places_of(plan, index)
             if own or plan.complete or (plan.weighted and step and member == plan.holders[-1]):
-                beside = {key: _floats(point.coefficients[own]) for key, point in self._beside.items()}
-                here = _floats(self._coefficients[own]) if step else []
+                beside = {key: point.coefficients[own].tolist() for key, point in self._beside.items()}
+                here = self._coefficients[own].tolist() if step else []
                 requests[member] = EnterRequest(plan, step, here, [], True, beside)
         entered = await self.federation.round("partial_enter", requests, list(requests), EnterReply)
         inputs = sealed_parts({member: reply.sealed for member, reply in entered.items() if member != plan.helper})
@@ -294,7 +292,3 @@ class FederatedSurface:
         owner = plan.holders[-1]
         permuted = await self.federation.round("partial_permute", request, [owner], PermuteReply)
         return permuted[owner].published, entered[plan.helper].dealt
-
-
-def _floats(values: Floats) -> list[float]:
-    return [float(value) for value in values]

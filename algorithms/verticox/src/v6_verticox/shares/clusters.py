@@ -138,8 +138,7 @@ def sums(engine: Engine, layout: Layout, stage: Stage, opened: Mapping[Name, Wid
     if public.shape != mask.shape or len(tau) != sum(sizes):
         raise ValueError("residuals by cluster have another shape than they must")
     share = engine.lifted(Wire(public, mask[tau], FEATURE_BITS))
-    assert share.value is not None
-    before = Wide.concatenate([Wide.zeros((1, layout.features)), share.value.prefix()], axis=0)
+    before = Wide.concatenate([Wide.zeros((1, layout.features)), share.held.prefix()], axis=0)
     ends = np.array(list(accumulate(sizes)))
     return Share(before[ends] - before[ends - np.array(sizes)], shape, FEATURE_BITS)
 

@@ -26,40 +26,29 @@ from fedbayes.typing import Array, Booleans, Floats
 
 from ..cox.mixtures import sum_of_logs
 from ..messages.names import Name
-from .layout import MOST_FACTORS, PRESENT, RECIPROCAL_BITS, Get, Layout, presence_name
+from .layout import PRESENT, RECIPROCAL_BITS, Get, Layout, presence_name
 
 EIGHTHS = 8  # the share of records without a gap is told in eighths, rounded up: enough to start from, and no count
 BLEND_BITS = 20
 """Of a node: an error of 1e-6 in where the integrand is read, which the sum over six nodes does not notice."""
-_ROOTS, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+_ROOTS, _WEIGHTS = np.polynomial.legendre.leggauss(6)  # an error of 1e-6 (README); one sum is told for each
 NODES, WEIGHTS = (_ROOTS + 1.0) / 2.0, _WEIGHTS / 2.0
 """Of Gauss and Legendre on [0, 1]."""
 
 
-def groups(layout: Layout) -> list[list[int]]:
-    """Return the share holders in groups of at most three, one product each."""
-    holders = layout.owner + 1
-    return [list(range(start, min(start + MOST_FACTORS, holders))) for start in range(0, holders, MOST_FACTORS)]
-
-
 def opened_names(layout: Layout) -> list[Name]:
     """Return the names under which the groups' products are opened: that of the whole where there is one group."""
-    pattern_groups = groups(layout)
-    return (
-        [PRESENT]
-        if len(pattern_groups) == 1
-        else [Name("present", 0, part=part) for part in range(len(pattern_groups))]
-    )
+    parts = range(len(layout.groups()))
+    return [PRESENT] if len(parts) == 1 else [Name("present", 0, part=part) for part in parts]
 
 
 def gathered(engine: Engine, layout: Layout, permuted: Mapping[Name, Wide]) -> dict[Name, Share]:
     """Multiply the stations' presence columns, group by group (in the dealer's order of the rows)."""
     shape, result = (layout.plan.rows, 1), dict[Name, Share]()
-    for name, group in zip(opened_names(layout), groups(layout), strict=True):
+    for name, group in zip(opened_names(layout), layout.groups(), strict=True):
         own = [presence_name(index) for index in group]
         wires = [Wire(permuted.get(column), engine.random(column, shape), 0) for column in own]
-        whole = len(wires) > 1
-        result[name] = engine.product(name, wires, complete=True) if whole else engine.lifted(wires[0])
+        result[name] = engine.product(name, wires, complete=True)
     return result
 
 

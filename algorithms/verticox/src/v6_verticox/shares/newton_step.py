@@ -107,8 +107,7 @@ def factor_products(engine: Engine, layout: Layout, step: int, factors: Sequence
     products = []
     for position, group in enumerate(layout.groups()):
         chosen = [factors[index] for index in group]
-        name = f"{step}/factors{position}"
-        products.append(engine.product(name, chosen, complete=True) if len(chosen) > 1 else engine.lifted(chosen[0]))
+        products.append(engine.product(f"{step}/factors{position}", chosen, complete=True))
     return products
 
 

@@ -21,7 +21,7 @@ Ishai, Kushilevitz, Meldgaard, Orlandi, Paskin-Cherniavsky, On the power of corr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import reduce
 from operator import add
 
@@ -88,14 +88,12 @@ def _columns(engine: Engine, part: int, one: Product, get: Get) -> Share:
 
 
 def _times(share: Share, factors: list[int], frac_bits: int) -> Share:
-    assert share.value is not None
-    return Share(share.value * Wide.encode(np.array([factors], dtype=np.float64), 0), share.shape, frac_bits)
+    return Share(share.held * Wide.encode(np.array([factors], dtype=np.float64), 0), share.shape, frac_bits)
 
 
 def joined_columns(shares: list[Share]) -> Share:
     """Return shares side by side."""
-    values = [share.value for share in shares if share.value is not None]
-    whole = Wide.concatenate(values, axis=1)
+    whole = Wide.concatenate([share.held for share in shares], axis=1)
     return Share(whole, whole.shape, shares[0].frac_bits)
 
 
@@ -127,23 +125,12 @@ def lines(
 
 def _chosen(engine: Engine, layout: Layout, part: int, name: str, values: Wire, get: Get) -> Share:
     level = get(Name(LEVELS, 0, part=part)).columns(layout.plan.products[part].levels)
-    return _complete(engine, name, level, values, _by_row, (layout.plan.rows, 1))
+    return engine.complete(name, level, values, _by_row, (layout.plan.rows, 1))
 
 
 def _by_row(left: Wide, right: Wide) -> Wide:
     both = left * right
     return reduce(add, (both[:, [place]] for place in range(both.shape[1])))
-
-
-def _complete(
-    engine: Engine, name: str, left: Wire, right: Wire, operation: Callable[[Wide, Wide], Wide], shape: tuple[int, ...]
-) -> Share:
-    """Return the share of a bilinear map of two wires, with the product of the masks dealt: it may be reordered, then opened."""
-    share = engine.bilinear(left, right, operation, shape)
-    own = share.value
-    assert own is not None
-    dealt = engine.deal(name, shape, lambda: own)  # at the dealer, the product of the masks
-    return Share(Wide.zeros(shape) if isinstance(engine, Dealer) else own + dealt, shape, share.frac_bits)
 
 
 def tallied(engine: Engine, layout: Layout, get: Get) -> dict[Name, Share]:
@@ -152,7 +139,7 @@ def tallied(engine: Engine, layout: Layout, get: Get) -> dict[Name, Share]:
     for part, one in enumerate(layout.plan.products):
         both = get(Name(SUPPORTS, 0, part=part)), get(Name(LEVELS, 0, part=part))
         shape = (one.supports, one.cells)
-        tallies[Name(TALLY, 0, part=part)] = _complete(engine, f"tally{part}", *both, Wide.transposed_product, shape)
+        tallies[Name(TALLY, 0, part=part)] = engine.complete(f"tally{part}", *both, Wide.transposed_product, shape)
     return tallies
 
 

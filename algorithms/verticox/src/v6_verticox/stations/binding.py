@@ -92,8 +92,7 @@ def bound(holder: ShareHolder, digest: bytes, label: str, outgoing: Outgoing) ->
 
 
 def _masked(holder: ShareHolder, keys: Mapping[int, bytes], name: str, share: Share) -> Share:
-    value = share.value
-    assert value is not None
+    value = share.held
     for peer, key in keys.items():
         stream = expand_wide(key, name, value.shape)
         value = value + stream if holder.station.organization < peer else value - stream

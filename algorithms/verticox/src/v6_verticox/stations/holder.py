@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -25,22 +25,22 @@ PLAN = "plan"
 """One a job: who plays which part, and how many records and columns there are."""
 
 
-class KeptWires(MutableMapping[str, Wire]):
+class KeptWires(dict[str, Wire]):
     """Wires kept in the station's folder between rounds; of the dealer, their masks."""
 
     def __init__(self, station: Station) -> None:
+        super().__init__()
         self._station = station
-        self._fresh: dict[str, Wire] = {}
 
-    def __getitem__(self, name: str) -> Wire:
-        if name not in self._fresh:
-            kept = self._station.kept(f"wire|{name}")
-            public = Wide.from_words(kept["public"]) if "public" in kept else None
-            self._fresh[name] = Wire(public, Wide.from_words(kept["mask"]), int(kept["frac_bits"]))
-        return self._fresh[name]
+    def __missing__(self, name: str) -> Wire:
+        kept = self._station.kept(f"wire|{name}")
+        public = Wide.from_words(kept["public"]) if "public" in kept else None
+        wire = Wire(public, Wide.from_words(kept["mask"]), int(kept["frac_bits"]))
+        super().__setitem__(name, wire)
+        return wire
 
     def __setitem__(self, name: str, wire: Wire) -> None:
-        self._fresh[name] = wire
+        super().__setitem__(name, wire)
         public = {} if wire.public is None else {"public": wire.public.to_words()}
         self._station.keep(f"wire|{name}", mask=wire.mask.to_words(), frac_bits=np.array(wire.frac_bits), **public)
 
@@ -49,15 +49,6 @@ class KeptWires(MutableMapping[str, Wire]):
             return self[str(name)] is not None
         except MessageError:
             return False
-
-    def __delitem__(self, name: str) -> None:
-        raise TypeError("wires are kept until the job ends")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fresh)
-
-    def __len__(self) -> int:
-        return len(self._fresh)
 
 
 class ShareHolder:
@@ -118,7 +109,7 @@ class ShareHolder:
         if corrections is not None:
             plain = self.station.unseal(self.plan.helper, corrections, "corrections")
             part = len(self._known_parts(step))
-            self.once(f"corrections|{step}|{part}", {"": Wide.from_words(_words(plain))})
+            self.station.keep(f"corrections|{step}|{part}", payload=np.frombuffer(plain, dtype=np.uint8))
         known_corrections: dict[str, Wide] = {}
         for payload in self._known_parts(step):
             known_corrections.update(unpack(payload))
@@ -131,7 +122,7 @@ class ShareHolder:
                 kept = self.station.kept(f"corrections|{step}|{len(parts)}")
             except MessageError:
                 return parts
-            parts.append(_bytes(kept["0"]))
+            parts.append(kept["payload"].tobytes())
 
     def once(self, name: str, arrays: Arrays) -> None:
         """Keep arrays under a name that may be used once in a job: two contents under one mask would show their difference.
@@ -155,6 +146,26 @@ class ShareHolder:
             raise MessageError(TWICE)
         return {one: Wide.from_words(kept[str(place)]) for place, one in enumerate(names)}
 
+    def tell(self, arrays: Callable[[int], Mapping[str, Wide]], topic: str) -> dict[int, Sealed]:
+        """Return what `arrays` gives for each of the other share holders, by its index among them, sealed; keep what it gives for this one."""
+        self.once(topic, arrays(self.index))
+        return {
+            member: self.station.seal(member, pack(arrays(index)), topic)
+            for index, member in enumerate(self.plan.holders)
+            if index != self.index
+        }
+
+    def told(self, parts: Mapping[int, Sealed], names: Sequence[str], topic: str) -> list[Wide]:
+        """Return the sums, by name, of what `tell` kept and what the others sealed; `MessageError` where one of them did not."""
+        if sorted(parts) != sorted(self.peers):
+            raise MessageError("what a station tells the others is missing; start the job again")
+        kept = self.station.kept(topic)
+        total = [Wide.from_words(kept[str(index)]) for index in range(len(names))]
+        for sender, sealed in parts.items():
+            arrays = self.unseal(sender, sealed, topic)
+            total = [one + arrays[name] for one, name in zip(total, names, strict=True)]
+        return total
+
     def seal_all(self, arrays: Arrays, topic: str) -> Broadcast:
         """Return one payload sealed for the other share holders: enciphered once, the key sealed for each."""
         return self.station.broadcast(self.peers, pack(arrays), topic)
@@ -177,19 +188,5 @@ class ShareHolder:
 
 def revealed_words(outgoing: Outgoing) -> tuple[dict[str, Array], dict[str, int]]:
     """Return the shares for central as arrays of words, and their fractional bits."""
-    words = {name: share.value.to_words() for name, share in outgoing.revealed.items() if share.value is not None}
+    words = {name: share.held.to_words() for name, share in outgoing.revealed.items()}
     return words, {name: outgoing.revealed[name].frac_bits for name in words}
-
-
-def _words(payload: bytes) -> np.ndarray:
-    """Return bytes as words with their length in front, for `Station.keep`."""
-    padded = len(payload).to_bytes(8, "little") + payload
-    padded += bytes(-len(padded) % 16)
-    return np.frombuffer(padded, dtype="<u8").astype(np.uint64).reshape(-1, 2)
-
-
-def _bytes(words: np.ndarray) -> bytes:
-    """Return the bytes of `_words`."""
-    plain = np.ascontiguousarray(words).astype("<u8").tobytes()
-    size = int.from_bytes(plain[:8], "little")
-    return plain[8 : 8 + size]

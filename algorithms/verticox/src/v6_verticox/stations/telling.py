@@ -7,41 +7,34 @@ from collections.abc import Mapping
 import numpy as np
 
 from fedbayes.federation import Sealed, Station
-from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share
 from fedbayes.typing import Floats
 
 from ..messages.setup import Plan
 from ..shares.layout import FEATURE_BITS
-from ..shares.travel import pack
 from .holder import ShareHolder
 
 TOPIC = "complete records"
 
 
-def _for_holder(shares: Mapping[str, Share], plan: Plan, index: int) -> dict[str, Wide]:
-    """Return the shares that one share holder may add up: counts, and the sums of its own columns."""
-    start = sum(plan.widths[:index])
-    values = {name: share.value for name, share in shares.items() if share.value is not None}
-    summands = {"records": values["records"], "sums": values["sums"][:, start : start + plan.widths[index]]}
-    return {**summands, "events": values["events"]} if index == len(plan.holders) - 1 else summands
-
-
 def sealed_for_stations(holder: ShareHolder, shares: Mapping[str, Share]) -> dict[int, Sealed]:
-    """Return this station's shares for each of the others, sealed; keep the own ones.
+    """Return this station's shares of what each of the others may add up, sealed: counts, and the sums of its own columns; keep the own ones.
 
     **Reveals** to each receiver the sums alone: its own columns' and the numbers of complete records.
     """
     if not shares:
         return {}
-    plan, station = holder.plan, holder.station
-    holder.once(TOPIC, _for_holder(shares, plan, holder.index))
-    return {
-        member: station.seal(member, pack(_for_holder(shares, plan, index)), TOPIC)
-        for index, member in enumerate(plan.holders)
-        if index != holder.index
-    }
+    values = {name: share.held for name, share in shares.items()}
+    ends = np.cumsum(holder.plan.widths)
+
+    def summands(index: int) -> dict[str, Wide]:
+        own = values["sums"][:, ends[index] - holder.plan.widths[index] : ends[index]]
+        events = {"events": values["events"]} if index == len(holder.plan.holders) - 1 else {}
+        return {"records": values["records"], "sums": own, **events}
+
+    return holder.tell(summands, TOPIC)
 
 
 def told_counts(holder: ShareHolder, parts: Mapping[int, Sealed]) -> list[int] | None:
@@ -54,15 +47,9 @@ def told_counts(holder: ShareHolder, parts: Mapping[int, Sealed]) -> list[int] |
     DataProblem
         Naming a column whose values or categories have too few complete records.
     """
-    if sorted(parts) != sorted(holder.peers):
-        raise MessageError("what a station tells of the complete records is missing; start the job again")
     names = ["records", "sums", *(["events"] if holder.owns_outcome else [])]
-    kept = holder.station.kept(TOPIC)
-    total = {name: Wide.from_words(kept[str(index)]) for index, name in enumerate(names)}
-    for sender, sealed in parts.items():
-        for name, part in holder.unseal(sender, sealed, TOPIC).items():
-            total[name] = total[name] + part
-    strata, sums = total["records"].decode(0).ravel(), total["sums"].decode(FEATURE_BITS).ravel()
+    counted, summed, *events = holder.told(parts, names, TOPIC)
+    strata, sums = counted.decode(0).ravel(), summed.decode(FEATURE_BITS).ravel()
     records = float(strata.sum())
     limit = max(holder.station.policy.minimum_count, 1)
     if records < max(holder.station.policy.minimum_rows, 1) or strata.min() < limit:
@@ -70,7 +57,7 @@ def told_counts(holder: ShareHolder, parts: Mapping[int, Sealed]) -> list[int] |
             "fewer records are complete at all stations, or of a stratum, than this node demands; leave out columns with many gaps"
         )
     _check_categories(holder.station, records, sums, limit)
-    counts = _for_central(holder, int(records), int(total["events"].decode(0).item())) if holder.owns_outcome else None
+    counts = _for_central(holder, int(records), int(events[0].decode(0).item())) if events else None
     holder.station.keep("complete", records=np.array(records), sums=sums)  # what later stages look for
     return counts
 
