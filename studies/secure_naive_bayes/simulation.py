@@ -36,9 +36,6 @@ class Sampler(Protocol):
     def discrete_laplace(self, scale: float, shape: Any) -> Integers:
         """Return two-sided geometric variables."""
 
-    def polya_difference(self, scale: float, shares: Any, shape: Any) -> Integers:
-        """Return differences of negative binomial variables."""
-
 
 @dataclass(frozen=True)
 class Runs:
@@ -159,7 +156,10 @@ def published(tables: list[Array], noise: Noise, parties: int, printed: bool, sa
             return np.maximum(counts + sampler.discrete_laplace(scale, counts.shape), 1.0)
         beta = shares.dilution(parties, noise.honest_fraction, noise.delta)
         terms = sampler.generator.binomial(parties, beta, counts.shape)
-        drawn = sampler.polya_difference(scale, np.maximum(terms, 1), counts.shape)
+        one, other = sampler.generator.negative_binomial(
+            np.maximum(terms, 1), -np.expm1(-1.0 / scale), (2, *counts.shape)
+        )
+        drawn = one - other
         return np.asarray(np.maximum(counts + np.where(terms > 0, drawn, 0), 1.0))
 
     classes = noisy(tables[0].sum(axis=2))

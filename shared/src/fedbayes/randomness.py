@@ -241,9 +241,3 @@ class ResearchSampler:
         return np.asarray(
             self.generator.geometric(success, shape) - self.generator.geometric(success, shape), dtype=np.int64
         )
-
-    def polya_difference(self, scale: float, shares: float, shape: int | tuple[int, ...]) -> Integers:
-        """Return the difference of two negative binomial variables of shape parameter `shares` and the given scale."""
-        success = -np.expm1(-1.0 / scale)
-        draw = self.generator.negative_binomial
-        return np.asarray(draw(shares, success, shape) - draw(shares, success, shape), dtype=np.int64)
