@@ -113,7 +113,7 @@ def test_separation_is_named():
     separating = (np.arange(40) < 20).astype(float)
     risk = likelihood.RiskSets.of(time, event)
     with pytest.raises(ConvergenceError, match="early"):
-        likelihood.fit(risk, separating[:, None], ["early"], max_steps=200)
+        likelihood.fit(risk, separating[:, None], ["early"])
 
 
 def test_constant_column_is_named():

@@ -24,6 +24,7 @@ STEPS = ((1.0, 0.0), (2.0, 0.0), (0.5, 0.5), (0.5, 0.0))
 """Parts of the quasi-Newton and of the scaled gradient's direction: the whole, twice and half of the first, and a blend."""
 MOST_PAIRS = 80  # of curvature: those of some twenty rounds of four points
 RECENT_PAIRS = 6  # the scale of the curvature is taken of those of about the last two rounds
+DAMPING = 0.01  # curvature of values all of whose records are of one class, and the least part of the mean one: steps stay bounded
 FLATTEST = 1e-10  # cosine of step and change of the gradient below which a pair tells of rounding
 
 
@@ -149,6 +150,6 @@ def expected_curvature(layout: Layout, tables: Tables, counts: Integers) -> Floa
     share = by_class / np.maximum(seen, 1)
     said = np.square(tables.single)
     said[layout.values - layout.gaussians :] = 1.0
-    values = said * seen / rows * (share * (1.0 - share) + 0.01)
+    values = said * seen / rows * (share * (1.0 - share) + DAMPING)
     diagonal = layout.gather(np.square(tables.base) * prior * (1.0 - prior), values)
-    return np.asarray(diagonal + 0.01 * diagonal.mean() + FLATTEST)
+    return np.asarray(diagonal + DAMPING * diagonal.mean() + FLATTEST)

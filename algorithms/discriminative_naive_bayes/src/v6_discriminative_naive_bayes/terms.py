@@ -23,6 +23,7 @@ from fedbayes.typing import Booleans, Floats, Integers
 
 from .model import LARGEST_WEIGHT, Layout, Tables
 
+ROUNDING = 1e-12  # of the mean variance: what keeps a covariance invertible that has no noise
 START = 0.5
 """Weight of every value before the first step: attributes say things several times, so weights of 1 are too certain."""
 SPREAD = 0.4
@@ -279,7 +280,7 @@ def _weighed(unsure: Floats, curvature: Floats, variance: float) -> tuple[Floats
     """Return the gain of a measured gradient, and the covariance after it."""
     crossed = curvature @ unsure
     within = (1.0 + DOUBT) * (crossed @ curvature)
-    within[np.diag_indices(len(within))] += max(variance, 1e-12 * float(np.trace(within)) / len(within), 1e-300)
+    within[np.diag_indices(len(within))] += max(variance, ROUNDING * float(np.trace(within)) / len(within), 1e-300)
     gain = np.linalg.solve(within, crossed).T
     after = unsure - gain @ crossed
     return gain, (after + after.T) / 2.0

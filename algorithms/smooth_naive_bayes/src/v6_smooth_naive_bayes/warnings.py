@@ -160,5 +160,5 @@ def _is_flat(model: NaiveBayes, name: str, noise: Floats) -> bool:
         return False
     low, high = feature.bounds
     variances = feature.moments()[1] / (high - low) ** 2
-    floor = 1.2 * DEVIATION_FLOOR**2
+    floor = 1.2 * DEVIATION_FLOOR**2  # deviations within a tenth of the least that is believed
     return all(variance <= max(floor, part) for variance, part in zip(variances, noise, strict=True))

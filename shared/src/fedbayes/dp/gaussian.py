@@ -124,7 +124,7 @@ def share_sigma(shares: int, excess: float) -> float:
     if shares == 1:
         return 0.0
     least = _largest(lambda own: sum_excess(own + SMALLEST_SHARE, shares) > excess, 0.1, rounds=16)
-    return SMALLEST_SHARE + least * 1.001 + 1e-4
+    return SMALLEST_SHARE + least * 1.001 + 1e-4  # the search rounds down
 
 
 def _density(x: float) -> float:

@@ -24,8 +24,14 @@ FLAT = 1e-6
 """Root of the information below which a feature does not vary among the records at risk."""
 SINGULAR = 1e-7
 """Eigenvalue of a correlation matrix below which columns are collinear; columns are rounded to 4e-9 on shares."""
+CONSTANT = 1e-12  # standard deviation of a column whose values differ by rounding
 ROUNDING = 1e-14  # the same of a penalised matrix, which only has to be solved
 FAR = 12.0  # standardised: e^12 is a hazard ratio of 160,000 for one deviation; on pooled data nothing but separation gives it
+
+MOST_STEPS, MOST_HALVINGS = 50, 30
+"""Of Newton's method, which takes about ten where there is a maximum, and one a unit to `FAR` where there is none; a step halved so often moves nothing."""
+SETTLED = 1e-10  # standardised: a step after which the next is below rounding, as steps shrink by their square
+SLACK = 1e-9  # of a log-likelihood, more than rounding makes it fall at its maximum
 
 
 @dataclass(frozen=True)
@@ -191,8 +197,6 @@ def fit(
     features: Floats,
     names: Sequence[str],
     penalty: float = 0.0,
-    tolerance: float = 1e-10,
-    max_steps: int = 50,
 ) -> CoxFit:
     """Maximise log likelihood - penalty/2 sum coefficient^2 by Newton's method with step halving.
 
@@ -204,7 +208,7 @@ def fit(
         When coefficients run away, naming them.
     """
     scale = features.std(axis=0)
-    constant = [name for name, value in zip(names, scale, strict=True) if value <= 1e-12]
+    constant = [name for name, value in zip(names, scale, strict=True) if value <= CONSTANT]
     if constant:
         raise ArgumentError(f"features: {', '.join(constant)} is constant; leave it out")
     x, ridge = (features - features.mean(axis=0)) / scale, penalty / scale**2
@@ -213,17 +217,17 @@ def fit(
     null = here.log_likelihood
     check_collinear(here.information, names, ridge)
     step = 0
-    for step in range(1, max_steps + 1):  # noqa: B007
+    for step in range(1, MOST_STEPS + 1):  # noqa: B007
         move = np.linalg.solve(here.information + np.diag(ridge), here.gradient - ridge * beta)
         score = here.log_likelihood - 0.5 * float(ridge @ beta**2)
-        for _ in range(30):
+        for _ in range(MOST_HALVINGS):
             there = evaluate(risk, x, beta + move)
-            if there.log_likelihood - 0.5 * float(ridge @ (beta + move) ** 2) >= score - 1e-9 * abs(score):
+            if there.log_likelihood - 0.5 * float(ridge @ (beta + move) ** 2) >= score - SLACK * abs(score):
                 break
             move = move / 2.0
         beta, here = beta + move, there
         check_far(beta, names, FAR)
-        if np.max(np.abs(move)) < tolerance:
+        if np.max(np.abs(move)) < SETTLED:
             break
     information = here.information * np.outer(scale, scale)
     return CoxFit(beta / scale, information, here.log_likelihood, null, step)

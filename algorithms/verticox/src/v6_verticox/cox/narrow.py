@@ -10,6 +10,7 @@ from fedbayes.typing import Floats
 
 VANISHING = 0.1
 """Of predicted survival: where all of it is below, that of the record with the least risk can be far above the others' together."""
+FAR_APART = 2.0  # of the predictor: e^2 = 7 times the risk; smaller gaps lie between neighbours in ordinary data too
 
 
 def few(counts: Any, minimum_count: int) -> bool:

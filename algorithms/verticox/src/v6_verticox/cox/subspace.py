@@ -40,7 +40,7 @@ def maximised(risk: RiskSets, directions: Floats, start: Floats) -> Floats:
         move = _newton_move(risk, unit, point)
         for _ in range(HALVINGS):
             there = _likelihood(risk, unit @ (point + move))
-            if there >= value - 1e-13 * abs(value):
+            if there >= value - 1e-13 * abs(value):  # rounding
                 break
             move = move / 2.0
         else:

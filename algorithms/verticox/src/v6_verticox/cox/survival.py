@@ -19,6 +19,8 @@ from .narrow import few
 
 PREDICTED_DIGITS = 6
 """Decimals of a group's mean predicted survival: of a mean near 0, which is that of the record with the least risk, more digits would tell that risk."""
+SMALLEST = 1e-12  # of what is divided by: the chance of being observed, or records at risk, where rounding leaves none
+DECILES = np.linspace(0.1, 0.9, 9)  # of the events: about the times at which a model tells its baseline
 
 
 class _Ranks:
@@ -117,7 +119,7 @@ def dynamic_areas(
     ----------
     Hung, Chiang, Canadian Journal of Statistics 38, 2010 (cumulative cases, dynamic controls).
     """
-    seen = np.maximum(censoring_curve(time, event).at(time, left=True), 1e-12)
+    seen = np.maximum(censoring_curve(time, event).at(time, left=True), SMALLEST)
     areas: list[float | None] = []
     for moment in times:
         agreeing = pairs = 0.0
@@ -179,12 +181,12 @@ def survival_at(baseline: Steps, risk: Floats, times: Floats) -> Floats:
 def brier_scores(time: Floats, event: Array, survival: Floats, times: Floats, censoring: Steps | None = None) -> Floats:
     """Return the Brier score at each time, weighted by the inverse probability of being observed (`censoring`: that of these records)."""
     censoring = censoring_curve(time, event) if censoring is None else censoring
-    own = np.maximum(censoring.at(time, left=True), 1e-12)
+    own = np.maximum(censoring.at(time, left=True), SMALLEST)
     scores = []
     for column, moment in enumerate(times):
         died = (time <= moment) & (np.asarray(event) == 1)
         alive = time > moment
-        later = max(float(censoring.at(np.array([moment]))[0]), 1e-12)
+        later = max(float(censoring.at(np.array([moment]))[0]), SMALLEST)
         squares = died * survival[:, column] ** 2 / own + alive * (1.0 - survival[:, column]) ** 2 / later
         scores.append(float(np.mean(squares)))
     return np.array(scores)

@@ -41,7 +41,7 @@ def reach(values: Floats) -> list[list[float]]:
         Centred and scaled.
     """
     sides = [np.sum(np.maximum(sign * values, 0.0) ** ORDER, axis=0) ** (1.0 / ORDER) for sign in (1.0, -1.0)]
-    steps = np.ceil(2.0 * np.log2(np.maximum(np.stack(sides, axis=1), ORDINARY)) - 1e-9)
+    steps = np.ceil(2.0 * np.log2(np.maximum(np.stack(sides, axis=1), ORDINARY)) - 1e-9)  # no step more for rounding
     return [[float(up), float(down)] for up, down in 2.0 ** (steps / 2.0)]
 
 

@@ -38,6 +38,7 @@ MOST_COEFFICIENT = 2**20
 OFFSET_BITS = 40
 """Fractional bits of the linear predictor at the mean, in the sum over the stations."""
 SLOPE_STAGES = ("line", "weigh_slope", "slope", "blend", "level")
+MOST_REFINEMENTS = 1000  # of a reciprocal, far more than a plan has
 BESIDE = 100  # steps of the solver are below it, points beside a step above
 BESIDE_STAGES = ("relative_risk", "combine", "refine", *SLOPE_STAGES)
 """What is computed at a point beside a step: its slope along the line from zero, one number, and nothing else."""
@@ -74,7 +75,11 @@ class Stage(Message):
     rows: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if self.kind not in STAGES + SLOPE_STAGES or not 0 <= self.version < 1000 or not self._is_at_a_point():
+        if (
+            self.kind not in STAGES + SLOPE_STAGES
+            or not 0 <= self.version < MOST_REFINEMENTS
+            or not self._is_at_a_point()
+        ):
             raise ValueError("a stage is malformed")
         if not all(0 <= value < MOST_COEFFICIENT for value in self.coefficients):
             raise ValueError("coefficients of a refinement are out of range")

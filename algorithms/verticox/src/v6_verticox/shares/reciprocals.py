@@ -18,6 +18,7 @@ NARROW_UP_TO = 1.05  # logarithm of the interval's upper end up to which coeffic
 DOWN_AT_MOST = 1.5  # below e^-1.5 a plan converges more slowly and does not fail; risks are rather multiplied by a lot
 WIDEST_BENT = 64.0  # an interval's upper end up to which 1 / high^2, the least b, is no less than 2^-12
 SHRUNK = 16.0  # where wider intervals are brought to first, by a number: the guess was far too large
+BELOW_TWO = 1.95  # a Newton step takes y to y (2 - y), which is 0 at 2
 LONGEST = 16  # pairs: no endless loop for what cannot be reached
 
 Pair = tuple[int, int]
@@ -69,12 +70,12 @@ def _shrinking(high: float) -> Pair:
 
 def _chebyshev(low: float, high: float, unit: int) -> Pair:
     """Return the minimax coefficients for an interval, rounded to multiples of `unit` so that the error stays below one."""
-    width = max(high - low, 1e-6)
+    width = max(high - low, 1e-6)  # all are the same where they are so near
     center, slope = (high + low) / width, 2.0 / width
     peak = 2.0 * center**2 - 1.0
     first, second = _rounded(4.0 * center * slope / peak, unit), max(_rounded(2.0 * slope**2 / peak, unit), unit)
     least, most = _image(low, high, (first, second))
-    if least > 0.0 and most < 1.95:
+    if least > 0.0 and most < BELOW_TWO:
         return first, second
     down, up = math.floor(2.0 / high * UNIT / unit) * unit, math.ceil(UNIT / high**2 / unit) * unit
     return down, up  # Newton's reciprocal, started below

@@ -30,12 +30,11 @@ import numpy.typing as npt
 from fedbayes.federation.errors import ThresholdError
 from fedbayes.typing import Floats, Indices
 
-from ..cox.narrow import few, is_narrow, vanishes
-from ..cox.survival import prediction_groups, revealable_moments
+from ..cox.narrow import FAR_APART, few, is_narrow, vanishes
+from ..cox.survival import DECILES, prediction_groups, revealable_moments
 from .columns import Survival
 from .sums import RESOLUTION
 
-FAR_APART = 2.0  # of the predictor: e^2 = 7 times the risk; smaller gaps lie between neighbours in ordinary data too
 INFORMATION_SHARE = 1.5  # over `minimum_count`: the record farthest out has more than its share in harmless data too
 DOMINATED = (
     "the model's coefficients make one record, or few, weigh more in the answer than this node allows; "
@@ -204,7 +203,7 @@ def own_times(outcome: Survival, limit: int, events: Floats | None = None) -> Fl
     """
     kept: list[float] = []
     told = outcome.time[outcome.event == 1] if events is None else events
-    for time in np.unique(np.quantile(told, np.linspace(0.1, 0.9, 9))):
+    for time in np.unique(np.quantile(told, DECILES)):
         if _apart(outcome, np.array([*kept, time]), limit):
             kept.append(float(time))
     if len(kept) < 2:

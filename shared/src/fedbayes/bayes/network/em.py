@@ -26,6 +26,7 @@ from .probability_tables import normalise
 
 SLACK = 1e-8  # relative fall of the objective that is put down to rounding
 CELL_TOLERANCE = 1e-9  # largest change of a probability in the last step of `saturated`; below ten times as much, what no record shows is 0
+LEAST_DRAWN = 1e-3  # added to what is drawn for a cell of a first table: from 0 none comes back
 SATURATED_STEPS = 10_000  # a few hundred are seldom passed
 
 
@@ -223,7 +224,7 @@ def _extrapolate(start: Floats, once: Floats, twice: Floats) -> Floats:
         far = start - 2 * length * way + length**2 * bend
         if (far[twice > 0] > 0).all():
             return np.maximum(far, 0.0)
-        length = (length - 1.0) / 2 if length < -1.01 else -1.0
+        length = (length - 1.0) / 2 if length < -1.01 else -1.0  # half as far, until it is nearly the two steps
     return twice
 
 
@@ -285,5 +286,7 @@ def _available(
 
 def _random(network: BayesianNetwork) -> BayesianNetwork:
     """Return a network of the same structure with tables drawn from flat Dirichlet distributions."""
-    tables = {node: normalise(-np.log1p(-uniform_floats(table.shape)) + 1e-3) for node, table in network.tables.items()}
+    tables = {
+        node: normalise(-np.log1p(-uniform_floats(table.shape)) + LEAST_DRAWN) for node, table in network.tables.items()
+    }
     return BayesianNetwork(network.states, network.parents, tables)

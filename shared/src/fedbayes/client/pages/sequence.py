@@ -13,6 +13,7 @@ from ..html import escape
 
 WIDTH, TOP, STEP, LINE = 880, 64, 18, 15  # of the drawing, in pixels
 PLACES = {"researcher": 70, "central": 230, "stations": 620, "helper": 820}
+"""Across; the names of fields have room left of the stations."""
 COLORS = {
     "Public": "#5b6472",
     "Exact": "#b45309",

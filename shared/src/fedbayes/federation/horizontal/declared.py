@@ -15,7 +15,7 @@ from ..kinds import COLUMN, COLUMNS, EPSILON, MODEL, ORGANIZATIONS, choice, json
 from .columns import Columns
 from .counts import check_bin_rules
 from .noise import PLACEMENTS, CountNoise, check_noise
-from .units import MOST_ROWS, ROW, UNITS, Unit, check_unit
+from .units import MOST_ROWS_OF_ONE, ROW, UNITS, Unit, check_unit
 
 DOMAIN = json_value('{column: {"categories": [...]} or {"bounds": [low, high]}}', checks.check_mapping)
 BINS = json_value('a number of bins, or {feature: number, edges or {"log": number}}', check_bin_rules)
@@ -47,7 +47,7 @@ def protected_unit(used_when: When | tuple[When, ...] = ()) -> Any:
 def most_rows(used_when: When | tuple[When, ...] = IDENTIFIED, rank: int = OWN) -> Any:
     """Return the field of the rows of one identifier that are used."""
     words = "Most rows of one identifier that a station uses: under noise chosen by a keyed hash, else the first."
-    return argument(whole(1, MOST_ROWS), words, 1, used_when=used_when, unit="rows", rank=rank)
+    return argument(whole(1, MOST_ROWS_OF_ONE), words, 1, used_when=used_when, unit="rows", rank=rank)
 
 
 class Target(Arguments):

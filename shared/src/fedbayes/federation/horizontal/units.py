@@ -23,7 +23,7 @@ from ..messages.codec import Message
 from ..station import Station
 
 UNITS = ("row", "identifier")
-MOST_ROWS = 10_000  # of one identifier
+MOST_ROWS_OF_ONE = 10_000  # identifier
 
 
 class Unit(Message):
@@ -41,7 +41,7 @@ class Unit(Message):
     rows: int = 1
 
     def __post_init__(self) -> None:
-        if not 1 <= self.rows <= (MOST_ROWS if self.id_column is not None else 1):
+        if not 1 <= self.rows <= (MOST_ROWS_OF_ONE if self.id_column is not None else 1):
             raise ValueError("rows of one unit must be at least 1, and 1 without a column of identifiers")
 
     @property

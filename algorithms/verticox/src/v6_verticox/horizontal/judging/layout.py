@@ -19,11 +19,10 @@ import numpy as np
 from fedbayes.federation.errors import ThresholdError
 from fedbayes.typing import Counts, Floats
 
-from ...cox.narrow import few, vanishes
+from ...cox.narrow import FAR_APART, few, vanishes
+from ...cox.survival import DECILES
 from .messages import FINE, MOST_BINS, PLACES, REACH
 
-FAR_APART = 2.0  # as in a vertical evaluation (`stations.guards`)
-DECILES = np.linspace(0.1, 0.9, 9)  # of the events: about the times at which the model tells its baseline
 MIDDLES: Floats = (np.arange(PLACES) + 0.5) / FINE - REACH
 """Linear predictor of each place, (`PLACES`,)."""
 DOMINATED = (

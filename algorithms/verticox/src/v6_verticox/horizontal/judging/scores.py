@@ -17,9 +17,7 @@ import numpy as np
 from fedbayes.typing import Floats, Indices, Integers
 
 from ...cox.agreement import Counted
-from ...cox.survival import PREDICTED_DIGITS, integrated, revealable_moments
-
-SMALLEST = 1e-12  # of a probability that is divided by, as in `cox.survival`
+from ...cox.survival import PREDICTED_DIGITS, SMALLEST, integrated, revealable_moments
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def trusted(matrix: Floats, noise: float) -> Floats:
     unit = np.eye(columns)
     distance = float(((matrix - unit) ** 2).sum())
     expected = noise**2 * columns * (columns + 1) / 2.0
-    kept = unit + max(0.0, 1.0 - expected / max(distance, 1e-300)) * (matrix - unit)
+    kept = unit + max(0.0, 1.0 - expected / max(distance, TINY)) * (matrix - unit)
     values, vectors = np.linalg.eigh(kept)
     least = max(SMALLEST_ROOT, min(HALF, HALF * noise * math.sqrt(columns)))
     return np.asarray((vectors * np.clip(values, least, LARGEST_ROOT)) @ vectors.T)
