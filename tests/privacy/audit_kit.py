@@ -135,7 +135,7 @@ class Alone:
         assert isinstance(receipt, Receipt)
         return Released(value)
 
-    def exact(self, value: Any, note: str, counts: Any = None, queries: int = 1) -> Exact[Any]:
+    def exact(self, value: Any, note: str = "", counts: Any = None, queries: int = 1) -> Exact[Any]:
         self.require_private(False)
         return Exact(value)
 

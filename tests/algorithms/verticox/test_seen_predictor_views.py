@@ -36,7 +36,7 @@ class StubStation:
         self.organization, self.has_data, self.aggregator, self.session = organization, has_data, 1, "job"
         self.channel, self._kept = StubChannel(organization), {}
 
-    def exact(self, value, note, counts=None, queries=1, summed=True):
+    def further(self, value):
         return Exact(value)
 
     def mask(self, content, topic="", alike=True):

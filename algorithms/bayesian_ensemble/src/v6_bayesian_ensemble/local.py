@@ -11,10 +11,9 @@ from fedbayes.bayes.evaluation.coarse import seed_of
 from fedbayes.bayes.evaluation.small_counts import grouped
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import DataProblem
+from fedbayes.federation.errors import DataProblem, schema_errors
 from fedbayes.federation.guards.announced import check_shown
 from fedbayes.federation.guards.arrival import check_claimed
-from fedbayes.federation.horizontal import schema_errors
 from fedbayes.typing import Integers, Words
 
 from . import store, tallies, votes
@@ -137,7 +136,7 @@ def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply
     identifiers = station.identifiers(request.id_column, minimum=False) if request.id_column else []
     return PredictionsReply(
         station.exact(np.exp(logs), "predictions", queries=len(frame), summed=False),
-        station.exact(identifiers, "identifiers", queries=0, summed=False),
+        station.further(identifiers),
     )
 
 

@@ -11,15 +11,15 @@ from fedbayes.bayes.network.record_scores import log_scores
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.guards.announced import check_shown
-from fedbayes.federation.perimeter.sealed_sums import letter_of
 from fedbayes.federation.questions.factor_info import FactorInfo
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.coding import indicators
-from fedbayes.federation.vertical.messages import Delivery, ExtendReply, Setup
+from fedbayes.federation.vertical.messages import ExtendReply, Setup
 from fedbayes.federation.vertical.opening import OwnPart, open_part, place_rows
 from fedbayes.federation.vertical.owner import own_states
-from fedbayes.federation.vertical.record_shares import score_share, scored_once, summed
+from fedbayes.federation.vertical.record_shares import identifiers_of, score_share, scored_once, summed
 from fedbayes.federation.vertical.replication import Replica, workspace_of
+from fedbayes.federation.vertical.sealed_sums import sealed_part
 from fedbayes.federation.vertical.workspace import DTYPES, Workspace
 from fedbayes.typing import Array, Floats, Integers, Words
 
@@ -125,12 +125,8 @@ def partial_evidence(station: Station, request: EvidenceRequest) -> SealedReply:
         topic = f"evidence|{group.number}"
         wide = score_share(workspace, request.delivery, group)
         content = station.exact(wide, "evidence", queries=0, summed=request.delivery.setup.union)
-        letter = letter_of(station.mask(content, topic, common))
-        if group.leader == station.organization:
-            station.keep(f"evidence-{group.number}", masked=letter)
-        else:
-            sealed[group.number] = station.seal(group.leader, letter.astype("<u8").tobytes(), topic)
-    return SealedReply(sealed)
+        sealed[group.number] = sealed_part(station, group.leader, station.mask(content, topic, common), topic)
+    return SealedReply({number: part for number, part in sealed.items() if part is not None})
 
 
 @partial
@@ -162,9 +158,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
                 ballot, weight = _vote(station, workspace, request, model, number)
                 added, behind = added + ballot, behind + weight
         if request.identify == station.organization:
-            identifiers = station.exact(
-                _identifiers(station, workspace, request.delivery), "identifiers", queries=0, summed=False
-            )
+            identifiers = station.further(identifiers_of(workspace, request.delivery.rows))
     common = [
         request.delivery.setup,
         request.delivery.rows,
@@ -178,13 +172,8 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
     )
     if not request.holders:
         return VotesReply(masked, {}, identifiers)
-    letter = letter_of(masked)
-    if station.organization in request.holders:
-        station.keep("votes", masked=letter)
-    others = [holder for holder in request.holders if holder != station.organization]
-    return VotesReply(
-        None, {holder: station.seal(holder, letter.astype("<u8").tobytes(), "votes") for holder in others}, None
-    )
+    sealed = {holder: sealed_part(station, holder, masked, "votes") for holder in request.holders}
+    return VotesReply(None, {holder: part for holder, part in sealed.items() if part is not None}, None)
 
 
 def _vote(
@@ -207,26 +196,13 @@ def _group_vote(
     if classifier is None:
         return np.zeros((rows, len(model.classes))), np.zeros((rows, len(model.classes)))
     sealed = request.evidence.get(number, {})
-    own = station.kept(f"evidence-{number}")["masked"]
-    total = summed(station, request.delivery.setup, own, sealed, f"evidence|{number}")
+    total = summed(station, request.delivery.setup, sealed, f"evidence|{number}")
     logs = log_scores(total, classifier.prior, rows)
     present = (np.abs(logs - classifier.absent()) > ABSENT).any(axis=1, keepdims=True)
     beliefs = np.exp(logs - logs.max(axis=1, keepdims=True))
     posterior = member.placed(beliefs / beliefs.sum(axis=1, keepdims=True), model.label, model.classes)
     added, behind = model.ballot(member, posterior)
     return added * present, behind * present
-
-
-def _identifiers(station: Station, workspace: Workspace, delivery: Delivery) -> list[str]:
-    column = delivery.setup.id_column
-    texts = np.array(station.identifiers(column), dtype=object)
-    rows = Rows(workspace, delivery.setup, delivery.rows, len(texts))
-    if not delivery.setup.union:
-        return [str(text) for text in texts[rows.order]]
-    named = [""] * delivery.rows
-    for row, text in zip(rows.order, texts, strict=True):
-        named[int(row)] = str(text)
-    return named
 
 
 @partial
@@ -251,7 +227,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
 def _tallied(station: Station, request: TallyRequest) -> Integers:
     station.require_predictions()
     workspace = workspace_of(station, request.setup)
-    total = summed(station, request.setup, station.kept("votes")["masked"], request.sealed, "votes")
+    total = summed(station, request.setup, request.sealed, "votes")
     logs = votes.combine(*votes.decode(total, request.rows, len(request.classes)), request.vote)
     known = {request.label: {"categories": request.classes}}
     labels = station.data(columns=[request.label], domain=known)[request.label]

@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fedbayes.federation import Federation, central
-from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import (
-    asked_columns,
-    evaluate_model,
-    evaluate_variants,
-    resolve_columns,
-    schema_errors,
-)
+from fedbayes.federation.errors import ArgumentError, schema_errors
+from fedbayes.federation.horizontal import asked_columns, evaluate_model, evaluate_variants, resolve_columns
 
 from .arguments import Evaluate, Fit, without_effect
 from .classifier import loader

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.bayes.naive_bayes.unknown import without_values
-from fedbayes.federation.horizontal import EvaluateRequest, Form, SecureSums, SumReply, check_noise, signed
+from fedbayes.federation.horizontal import EvaluateRequest, Form, SecureSums, check_noise, whole_sums
 from fedbayes.typing import Booleans, Floats, Integers
 
 from . import terms
@@ -54,8 +54,7 @@ class Training:
         if self.shape.tables == "local":
             return
         request = CountsRequest(self.shape, self.settings.table_noise)
-        summed = self.federation.secure_sum("partial_counts", request, self.stations, SumReply, field="vector")
-        self.counts = signed(summed, self.layout.counts)
+        self.counts = whole_sums(self.federation, "partial_counts", request, self.stations, self.layout.counts)
         deviation = 0.0
         if request.noise.private:
             parties = len(self.stations)
@@ -140,9 +139,9 @@ class Training:
         self.step += 1
         request = self._request(points, shape, additive)
         noisy = self.settings.step_noise.private
-        summed = self.federation.secure_sum("partial_step", request, self.stations, SumReply, field="vector")
         parameters = request.shape.layout.parameters
-        return signed(summed, parameters if noisy else 1 + len(points) * (1 + parameters))
+        length = parameters if noisy else 1 + len(points) * (1 + parameters)
+        return whole_sums(self.federation, "partial_step", request, self.stations, length)
 
     def _objective(self, points: Floats) -> tuple[Floats, Floats]:
         """Return the mean negative conditional log-likelihood over all stations and its gradient at every point: one round."""
@@ -271,9 +270,7 @@ class Training:
         """Return accuracy and n after one more local improvement at every station, cross-fitted: one round."""
         model = {**self.model(learned).to_dict(), "personal_iterations": PERSONAL_ITERATIONS}
         request = EvaluateRequest(model, self.shape.columns.label, check_noise("none", None))
-        summed = self.federation.secure_sum(
-            "partial_evaluate", request, self.stations, SumReply, field="vector", last=True
-        )
         form = Form(False, self.layout.classes)
-        confusion = form.tallies(signed(summed, form.numbers)).confusion
+        summed = whole_sums(self.federation, "partial_evaluate", request, self.stations, form.numbers, last=True)
+        confusion = form.tallies(summed).confusion
         return {"accuracy": float(np.trace(confusion) / max(confusion.sum(), 1)), "n": int(confusion.sum())}

@@ -22,10 +22,17 @@ from fedbayes.bayes.evaluation.tallies import Tallies, score_bins, scored_classe
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import SchemaError
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, PlacementError, ThresholdError
+from fedbayes.federation.errors import (
+    ArgumentError,
+    DataProblem,
+    MessageError,
+    PlacementError,
+    ThresholdError,
+    schema_errors,
+)
 from fedbayes.federation.gate import Exact, Sealed
 from fedbayes.federation.guards.arrival import check_claimed
-from fedbayes.federation.horizontal import SumReply, schema_errors
+from fedbayes.federation.horizontal import SumReply
 from fedbayes.federation.vertical.identifiers import matched_texts
 from fedbayes.mpc.point_functions import PointKeys, deal_points, histogram
 from fedbayes.mpc.prg import expand

@@ -15,13 +15,13 @@ from fedbayes.federation.guards.announced import check_shown
 from fedbayes.federation.guards.arrival import check_claimed
 from fedbayes.federation.guards.installments import pay
 from fedbayes.federation.guards.once import ONE_QUESTION, asked_once
-from fedbayes.federation.perimeter.sealed_sums import letter_of
 from fedbayes.federation.questions.contrasts import Contrasts
 from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.vertical.coding import check_bins_hold, resolve
 from fedbayes.federation.vertical.messages import Setup
-from fedbayes.federation.vertical.record_shares import score_share, scored_once, summed
+from fedbayes.federation.vertical.record_shares import identifiers_of, score_share, scored_once, summed
 from fedbayes.federation.vertical.replication import workspace_of
+from fedbayes.federation.vertical.sealed_sums import sealed_part
 from fedbayes.federation.vertical.workspace import Workspace
 from fedbayes.typing import Integers, Words
 
@@ -119,20 +119,13 @@ def partial_scores(station: Station, request: ScoresRequest) -> RecordsReply:
     masked = station.mask(station.exact(wide, "predictions", queries=queries, summed=False), "", common)
     identifiers = None
     if request.identify == station.organization:
-        identifiers = station.exact(_identifiers(station, workspace), "identifiers", queries=0, summed=False)
+        identifiers = station.further(identifiers_of(workspace, request.delivery.rows))
     if request.holder is None:
         return RecordsReply(masked, None, identifiers)
     if request.holder == station.organization:
         prior = classifier_of(Model.read(request.model).network, request.label).prior
-        station.keep("scores", masked=letter_of(masked), prior=prior, label=np.array(request.label))
-        return RecordsReply(None, None, None)
-    return RecordsReply(None, station.seal(request.holder, letter_of(masked).astype("<u8").tobytes(), "scores"), None)
-
-
-def _identifiers(station: Station, workspace: Workspace) -> list[str]:
-    column = workspace.setup.id_column
-    texts = station.identifiers(column)
-    return [texts[row] for row in workspace.common_order(len(texts))]
+        station.keep("scores", prior=prior, label=np.array(request.label))
+    return RecordsReply(None, sealed_part(station, request.holder, masked, "scores"), None)
 
 
 @partial
@@ -148,7 +141,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
         return TallyReply(None, None, None, _part_of_seed(station, request, 0))
     station.require_predictions()
     workspace, kept = workspace_of(station, request.setup), station.kept("scores")
-    total = summed(station, request.setup, kept["masked"], request.sealed, "scores")
+    total = summed(station, request.setup, request.sealed, "scores")
     logs = log_posteriors(total, kept["prior"], request.rows)
     truth, order = _labels(station, workspace, request.setup, str(kept["label"]))
     seed = seed_of([truth[order], logs[order]], station.secret_for("exact scores"))
@@ -156,8 +149,8 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
     counts, loss = tally(truth[labelled], logs[labelled]).flat()
     return TallyReply(
         station.exact(counts, "evaluation", queries=1, summed=False),
-        station.exact(float(loss), "evaluation", queries=0, summed=False),
-        station.exact(int((~labelled).sum()), "evaluation", queries=0, summed=False),
+        station.further(float(loss)),
+        station.further(int((~labelled).sum())),
         _part_of_seed(station, request, seed),
     )
 

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 from fedbayes.bayes.formulae.term_reader import read_terms
 from fedbayes.bayes.formulae.terms import Terms
-from fedbayes.bayes.values.encoding import SchemaError
 from fedbayes.federation.declare import PARTIES, TARGET, argument, unless, when
-from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.errors import ArgumentError, schema_errors
 from fedbayes.federation.kinds import COLUMN, COLUMNS, ORGANIZATION, Kind, choice, number, whole
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import DEALER_WORDS, Dealt
@@ -25,6 +24,7 @@ from .horizontal.private.messages import STEPS
 SOLVERS = ("private_newton", "bfgs", "admm")
 UPDATES = ("standard", "published")
 MOST_ROUNDS = {"private_newton": 160, "bfgs": 30, "admm": 2000}
+"""Task rounds after which a fit is given up: more than it takes where it converges (`Fit.usual_rounds`)."""
 RECORD_BYTES, FEATURE_BYTES, ROUND_BYTES = 2640, 790, 10_600
 """Of a private fit to a record, of each of its features, and of an organization in a round."""
 ROBUST_BYTES, CLUSTER_BYTES = 100, 22
@@ -66,12 +66,9 @@ STORE = Store(
 
 def checked_terms(name: str, value: Any, entries: Mapping[str, Any] | None = None) -> Terms:
     """Return the terms of a formula, with `entries` those bounds and references told that it leaves open; `ArgumentError` saying what is wrong."""
-    try:
+    with schema_errors(ArgumentError, "" if name == "formula" else name):
         terms = read_terms(value)
         return terms if entries is None else terms.with_dictionary(entries)
-    except SchemaError as problem:
-        text = str(problem)
-    raise ArgumentError(text if name == "formula" else f"{name}: {text}")
 
 
 def _readable(name: str, value: Any) -> str:

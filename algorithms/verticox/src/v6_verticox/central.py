@@ -9,8 +9,7 @@ import numpy as np
 
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation import Federation, central
-from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import schema_errors
+from fedbayes.federation.errors import ArgumentError, schema_errors
 
 from . import result
 from .arguments import CLUSTER_ROUNDS, SANDWICH_ROUNDS, Fit, checked_terms
@@ -35,10 +34,11 @@ ADMM = ("partial_admm", "partial_auxiliary")
 SUMMING = ("partial_tally", "partial_risk", "partial_squares")
 WEIGHING, SCORING = ("partial_weigh",), ("partial_scores",)
 ACCURATE = 1e-6  # mean relative error of the reciprocals; larger where risks differ so much that the fixed point rounds some of them
-LARGEST_ACCURATE = 11.0  # predictor of a record far away: where one had a risk of more than about e^10, fits were off by up to 1e-4 (README)
+LARGEST_ACCURATE = 11.0  # predictor of a record far away: where one had a risk of more than about e^10, fits were off by up to `COARSE` (README)
 KNOWN_LIKELIHOOD = 1e-3
 """Of the log-likelihood: half of the last digit that tables show of its test."""
 OFF = 5.0  # steps that are left: so far off were fits at most, about
+COARSE = 1e-4  # how far off, in standard deviations
 KNOWN_COEFFICIENTS = 1e-5  # standard deviations, where the arithmetic's errors end a fit before the tolerance does
 KNOWN_START = 0.1
 """Of the log-likelihood at zero of complete records."""
@@ -210,7 +210,7 @@ def _warn_of_accuracy(
     """Warn where coefficients, or the log-likelihood, are known coarsely."""
     coarse = solution.residual > ACCURATE or prepared.tails.largest(solution.coefficients) > LARGEST_ACCURATE
     if coarse or solution.floor > KNOWN_COEFFICIENTS:
-        off = max(1e-4 if coarse else 0.0, OFF * solution.floor)
+        off = max(COARSE if coarse else 0.0, OFF * solution.floor)
         federation.warn(
             f"risks of records differ by four or more orders of magnitude, so coefficients may be accurate to {off:.1g} standard deviations only, "
             "and standard errors to a hundredth; transform features with outliers"

@@ -35,7 +35,10 @@ from vantage6.algorithm.tools.exceptions import (
 )
 from vantage6.algorithm.tools.exceptions import ConvergenceError as PlatformConvergenceError
 
+from ..bayes.values.encoding import SchemaError
 from ..bayes.values.written import printable
+
+UNFITTING = "the masks of the stations do not fit together: they were not asked the same, or do not have the same records linked; the job stops"
 
 MARK = "fedbayes-error"
 
@@ -158,3 +161,14 @@ def sampling_errors() -> Iterator[None]:
     except (ValueError, OverflowError):
         pass
     raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one, or a larger delta")
+
+
+@contextmanager
+def schema_errors(kind: type[Exception], argument: str = "") -> Iterator[None]:
+    """Raise the library's SchemaError as ``kind``; its text names a column and a remedy, never a value. `argument` is put before it where it is not there."""
+    try:
+        yield
+        return
+    except SchemaError as problem:
+        text = str(problem)
+    raise kind(text if not argument or text.startswith(argument) else f"{argument}: {text}")

@@ -179,7 +179,7 @@ class Station(TableReader):
         """Return `public_schema` as public metadata: the administrator wrote it to be published."""
         return self.gate.made(Public(self.public_schema()))
 
-    def exact(self, value: T, note: str, counts: Any = None, queries: int = 1, summed: bool = True) -> Exact[T]:
+    def exact(self, value: T, note: str = "", counts: Any = None, queries: int = 1, summed: bool = True) -> Exact[T]:
         """Return an exact aggregate, which may then leave, or be masked or shared.
 
         Parameters
@@ -187,7 +187,7 @@ class Station(TableReader):
         value : object
             Numbers, or an array of them.
         note : str
-            Purpose, for the ledger.
+            Purpose of the questions, for the ledger.
         counts : array-like, optional
             Numbers of records behind the value; each must be 0 or at least `minimum_count`.
         queries : int
@@ -219,6 +219,10 @@ class Station(TableReader):
         if queries:
             self.charge(0.0, 0.0, note, queries, relation=None)
         return self.gate.made(Exact(value))
+
+    def further(self, value: T) -> Exact[T]:
+        """Return more of an exact answer that the job counted as a question before, of this station or of records whose columns are spread; see `exact`."""
+        return self.exact(value, queries=0, summed=False)
 
     def _guard(self, summed: bool) -> None:
         manifest = self.require_members()
@@ -265,13 +269,9 @@ class Station(TableReader):
         -----
         **Reveals** the sum over the participants to central, and nothing else. **Assumes** that at least two of them do not collude with central.
         """
-        values = self._inside(content)
         topic = "|".join((topic, self.function, self.question_digest if common is None else digest_of(common)))
-        return self.gate.made(
-            Masked(
-                self.channel.mask(values, self.participants, topic), self.channel.check_word(self.participants, topic)
-            )
-        )
+        masked = self.channel.mask(self._inside(content), self.participants, topic)
+        return self.gate.made(Masked(masked, self.channel.check_word(self.participants, topic)))
 
     def share(self, content: Any) -> Share[Any]:
         """Return one share of a secret, which may then leave.

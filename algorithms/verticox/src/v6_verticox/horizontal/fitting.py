@@ -10,7 +10,7 @@ import numpy as np
 
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ConvergenceError
-from fedbayes.federation.horizontal import SumReply, signed
+from fedbayes.federation.horizontal import whole_sums
 from fedbayes.typing import Floats
 
 from ..cox.likelihood import FAR, check_collinear, check_far
@@ -97,8 +97,7 @@ class Sums:
         return np.asarray(squares + np.triu(squares, 1).T), values[upper:]
 
     def _sum(self, function: str, request: Any, length: int) -> Floats | None:
-        summed = self.federation.secure_sum(function, request, self.stations, SumReply, field="vector")
-        values = signed(summed, length + 1)
+        values = whole_sums(self.federation, function, request, self.stations, length + 1)
         return None if values[-1] else values[:-1] / 2.0**BITS
 
 

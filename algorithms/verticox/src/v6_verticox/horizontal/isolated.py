@@ -65,12 +65,9 @@ def _of_factor(design: Design, factor: Factor, one: Numbers | Codes, own: Floats
         states = np.bincount(_states(own, design.bounds(factor)), minlength=3)
         beside = Part(factor.name, "levels", (len(own) - states[[0, 2]]).astype(np.int64))
         return [beside, Part(factor.name, "apart", states[[1]].astype(np.int64))]
-    assert spline.low is not None
-    assert spline.high is not None
-    outside = np.array([np.sum(own < spline.low), np.sum(own > spline.high)], dtype=np.int64)
-    between = np.histogram(np.clip(own, spline.low, spline.high), np.array([spline.low, *spline.inner, spline.high]))[0]
+    outside, between = spline.parts(own)
     sizes = Part(factor.name, "sizes", _sizes(spline_basis(own, spline)))
-    return [Part(factor.name, "apart", outside), Part(factor.name, "knots", between.astype(np.int64)), sizes]
+    return [Part(factor.name, "apart", outside), Part(factor.name, "knots", between), sizes]
 
 
 def _states(own: Floats, bounds: tuple[float, float]) -> npt.NDArray[np.int_]:

@@ -155,10 +155,10 @@ def once(station: Station, name: str, subject: str, **asked: Any) -> None:
         raise MessageError(f"{subject} has been asked for with other {' and '.join(asked)}; start the job again")
 
 
-def masked(station: Station, values: Floats, note: str = "a Cox model") -> SumReply:
+def masked(station: Station, values: Floats) -> SumReply:
     """Return sums in fixed point under masks, and whether this station's are too large for it; the tally paid for them."""
     most = LARGEST / len(station.participants)
     far = bool(np.any(np.abs(values) > most))
     fixed = np.rint(np.clip(values, -most, most) * 2.0**BITS).astype(np.int64)
     vector: Array = np.append(fixed, np.int64(far))
-    return SumReply(station.mask(station.exact(vector, note, queries=0)))
+    return SumReply(station.mask(station.exact(vector, queries=0)))

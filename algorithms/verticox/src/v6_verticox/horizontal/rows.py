@@ -10,8 +10,7 @@ import numpy as np
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.bayes.values.frames import with_columns
 from fedbayes.federation import Station
-from fedbayes.federation.errors import DataProblem, ThresholdError
-from fedbayes.federation.horizontal import schema_errors
+from fedbayes.federation.errors import DataProblem, ThresholdError, schema_errors
 from fedbayes.typing import Array, Booleans, Counts, Floats, Indices
 
 from ..cox.agreement import agreeing

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
-from fedbayes.federation.horizontal import ROW, CountNoise, SumReply, preflight, signed
+from fedbayes.federation.horizontal import ROW, CountNoise, preflight, whole_sums
 from fedbayes.typing import Counts, Floats
 
 from ..cox.inference import CLUSTERS_PER_COLUMN
@@ -43,8 +43,8 @@ def stations_of_exact(
 
 def tally_of(federation: Federation, stations: Sequence[int], question: Question) -> grid.Tally:
     """Return the counts and moments over all stations, as they were asked for; one round."""
-    summed = federation.secure_sum("partial_tally", TallyRequest(question), stations, SumReply, field="vector")
-    return grid.Tally.read(signed(summed, sum(grid.Tally.widths(question))), question)
+    width = sum(grid.Tally.widths(question))
+    return grid.Tally.read(whole_sums(federation, "partial_tally", TallyRequest(question), stations, width), question)
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,7 @@ def weigh(federation: Federation, stations: Sequence[int], question: Question) -
         If the weights are too large.
     """
     count = question.slots.count
-    summed = federation.secure_sum("partial_weigh", WeighRequest(question), stations, SumReply, field="vector")
-    values = signed(summed, 6 * count + 1)
+    values = whole_sums(federation, "partial_weigh", WeighRequest(question), stations, 6 * count + 1)
     if values[-1]:
         raise ArgumentError("weights: their sums are too large; divide them by their mean")
     return grid.Masses.read(values[:-1] / 2.0**BITS, count)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedbayes.federation import Broadcast, Federation
 from fedbayes.federation.errors import ArgumentError, PlacementError
-from fedbayes.federation.horizontal import SumReply, signed
+from fedbayes.federation.horizontal import whole_sums
 from fedbayes.federation.vertical import check_equal_rows
 from fedbayes.typing import Floats
 
@@ -130,8 +130,7 @@ class ColumnsFit(PrivateFit):
 
     def _outline_vector(self, layout: Layout) -> Whole:
         request = SurveyRequest(self.joint)
-        summed = self.rounds.secure_sum("partial_survey", request, self.plan.holders, SumReply, field="vector")
-        return signed(summed, layout.length)
+        return whole_sums(self.rounds, "partial_survey", request, self.plan.holders, layout.length)
 
     def _layout(self, request: SlopeRequest) -> Layout:
         return Limits.of(request, self.plan.widths).layout(request)

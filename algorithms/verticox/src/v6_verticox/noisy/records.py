@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbayes.federation import Station
-from fedbayes.federation.errors import DataProblem
-from fedbayes.federation.horizontal import schema_errors
+from fedbayes.federation.errors import DataProblem, schema_errors
 from fedbayes.typing import Booleans, Floats
 
 from ..horizontal.private.layout import BITS, Layout, Whole, numeric

@@ -29,7 +29,6 @@ from ..shares.sorting import OutcomeHolder
 from .columns import Survival, survival
 from .guards import DOMINATED, check_effect, check_levels, check_survival, check_times, counted, most_groups, own_times
 from .outcome import describe
-from .scoring import ANSWER
 from .setup import LARGEST_WEIGHT
 from .sums import RESOLUTION, received, received_complete
 from .truncation import checked_entries, doubled, truncated
@@ -67,14 +66,14 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     predictor = predictor[present] - request.offset
     if request.task == "baseline":
         outcome = _counted(frame[present], outcome, predictor, request, limit)
-        return AssessReply(station.exact(_baseline(outcome, predictor, limit), ANSWER, queries=0, summed=False))
+        return AssessReply(station.further(_baseline(outcome, predictor, limit)))
     exact, hidden = (
         _measures(outcome, predictor, request, limit, _events(frame, time, event)),
         0 < np.sum(~present) < limit,
     )
     note_times(station, time, exact["times"], request.times is not None)
     measured = without_counts(coarse_measures(exact, len(frame))) if hidden else coarse_measures(exact)
-    return AssessReply(station.exact(measured, ANSWER, queries=0, summed=False))
+    return AssessReply(station.further(measured))
 
 
 def _events(frame: Any, time: str, event: str) -> Floats:

@@ -20,7 +20,7 @@ from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, Auxili
 from ..messages.setup import Plan
 from .dealer import dealt
 from .holder import ShareHolder
-from .seen import ANSWER, masked_predictor, refuse_seen_placement, total_predictor
+from .seen import masked_predictor, refuse_seen_placement, total_predictor
 from .sums import masked_for
 
 
@@ -67,7 +67,7 @@ def _report(holder: ShareHolder, step: int) -> AdmmReply:
         entries, _ = holder.sorter().seen_entries(holder.engine(LAST), LAST, total)
         holder.publish(LAST, entries)
         published = holder.seal_all(entries, f"published|{LAST}")
-    released = holder.station.exact(coefficients.tolist(), ANSWER, queries=0, summed=False)
+    released = holder.station.further(coefficients.tolist())
     return AdmmReply(None, released, published, None)
 
 
@@ -110,9 +110,9 @@ def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryR
     payload = state.sent.astype("<f8").tobytes()
     return AuxiliaryReply(
         {member: station.seal(member, payload, f"broadcast|{step}") for member in plan.senders},
-        station.exact(float(primal), ANSWER, queries=0, summed=False),
-        station.exact(float(dual), ANSWER, queries=0, summed=False),
-        station.exact(float(evaluate_predictor(risk, total)[0]), ANSWER, queries=0, summed=False),
+        station.further(float(primal)),
+        station.further(float(dual)),
+        station.further(float(evaluate_predictor(risk, total)[0])),
     )
 
 

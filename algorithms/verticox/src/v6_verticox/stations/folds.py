@@ -236,4 +236,4 @@ def partial_judge(station: Station, request: JudgeRequest) -> AssessReply:
     outcome = Survival(time, event, stratum, [str(name) for name in kept["names"]])
     values = judged(outcome, predictor, fold, request, max(station.policy.minimum_count, 1))
     note_times(station, str(kept["column"]), values["times"], request.times is not None)
-    return AssessReply(station.exact(values, "verticox: a cross-validation", queries=0, summed=False))
+    return AssessReply(station.further(values))

@@ -10,8 +10,7 @@ import numpy as np
 from fedbayes.bayes.formulae.formula import as_texts
 from fedbayes.bayes.formulae.model_matrix import Codes, Numbers, arithmetic, columns_at, matrix, spline_numbers
 from fedbayes.bayes.formulae.terms import Factor, Terms
-from fedbayes.bayes.values.encoding import SchemaError
-from fedbayes.federation.errors import DataProblem
+from fedbayes.federation.errors import DataProblem, schema_errors
 from fedbayes.typing import Floats
 
 from .columns import Design, categories, known, numbers, standardised
@@ -28,13 +27,11 @@ def design_of_terms(frame: Any, terms: Terms, minimum_count: int) -> Design:
     DataProblem
         Naming the factor or the term.
     """
-    try:
+    with schema_errors(DataProblem):
         factors = {name: one_factor(frame, factor, minimum_count) for name, factor in terms.factors.items()}
         with np.errstate(over="ignore", invalid="ignore"):  # `standardised` refuses what is out of range
             matrices = matrix(terms, factors, len(frame))
             check_products(frame, terms, factors, minimum_count)
-    except SchemaError as problem:
-        raise DataProblem(str(problem)) from None
     names = {name: list(part.labels) for name, part in matrices.items()}
     levels = {name: part.levels for name, part in factors.items() if isinstance(part, Codes)}
     references = {name: labels[0] for name, labels in levels.items()}
@@ -73,7 +70,5 @@ def columns_of(frame: Any, terms: Terms, levels: Mapping[str, Sequence[str]]) ->
     DataProblem
         Naming a factor with missing values, or with a category that the model does not know.
     """
-    try:
+    with schema_errors(DataProblem):
         return columns_at(terms, levels, frame, len(frame))
-    except SchemaError as problem:
-        raise DataProblem(str(problem)) from None

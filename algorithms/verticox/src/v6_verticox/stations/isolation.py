@@ -40,13 +40,8 @@ def check_spline(values: Floats, factor: Factor, minimum_count: int) -> None:
     """
     spline = factor.spline
     assert spline is not None
-    assert spline.low is not None
-    assert spline.high is not None
-    outside = np.array([np.sum(values < spline.low), np.sum(values > spline.high)])
-    edges = np.array([spline.low, *spline.inner, spline.high])
-    between = np.histogram(np.clip(values, spline.low, spline.high), edges)[0]
-    between = np.trim_zeros(between)
-    if few(outside, minimum_count) or np.any(between < minimum_count):
+    outside, between = spline.parts(values)
+    if few(outside, minimum_count) or np.any(np.trim_zeros(between) < minimum_count):
         raise DataProblem(
             f"feature '{factor.name}' has fewer records than this node reveals outside a bound or between two knots; take wider bounds or fewer knots"
         )

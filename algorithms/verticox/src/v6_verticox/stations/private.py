@@ -43,7 +43,6 @@ from .inputs import effects, masked_entry
 from .openings import SUM_KEY, drawn_key, keep_key, opened, received
 from .path import check_hazards, check_told
 from .products import check_few, chosen_part, sealed_few
-from .setup import ANSWER
 from .telling import mean_of_complete, sealed_for_stations, told_counts
 
 TAU = Name("tau")
@@ -156,8 +155,8 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     digest = chained(holder, repr((request.plan, request.stages)), openings, label)
     outgoing = bound(holder, digest, label, outgoing)
     words, frac_bits = revealed_words(outgoing)
-    shares = {name: station.share(station.exact(part, ANSWER, queries=0, summed=False)) for name, part in words.items()}
-    answer = None if counts is None else station.exact(counts, ANSWER, queries=0, summed=False)
+    shares = {name: station.share(station.further(part)) for name, part in words.items()}
+    answer = None if counts is None else station.further(counts)
     own = {name: program.engine.open_with(name, share) for name, share in outgoing.opened.items()}
     parts, checksum = opened(holder, label, own, forms(program.layout, own))
     few = outgoing.for_stations.get(FEW)
@@ -232,11 +231,7 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     """
     asked_once(station, "offset", station.round_name)
     if station.organization == request.plan.helper:
-        return FinishReply(
-            station.mask(
-                station.exact(np.zeros(2, dtype=np.uint64), ANSWER, queries=0, summed=False), "offset", request.plan
-            )
-        )
+        return FinishReply(station.mask(station.further(np.zeros(2, dtype=np.uint64)), "offset", request.plan))
     holder = ShareHolder(station, request.plan)
     kept = station.kept("design")
     beta = np.asarray(request.coefficients, dtype=np.float64)[: len(kept["means"])]
@@ -246,7 +241,7 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     if np.max(np.abs(own)) >= 2.0 ** (62 - OFFSET_BITS):
         raise DataProblem("coefficient times mean is out of range; centre the features of this station")
     value = np.rint(own * 2.0**OFFSET_BITS).astype(np.int64)
-    return FinishReply(station.mask(station.exact(value, ANSWER, queries=0, summed=False), "offset", request.plan))
+    return FinishReply(station.mask(station.further(value), "offset", request.plan))
 
 
 @partial

@@ -10,10 +10,8 @@ import numpy as np
 
 from fedbayes.bayes.formulae.model_matrix import Codes, Numbers, indicators, whole
 from fedbayes.bayes.formulae.terms import Term, Terms, name_of
-from fedbayes.bayes.values.encoding import SchemaError
 from fedbayes.federation import Sealed, Station
-from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
-from fedbayes.mpc.wide import Wide
+from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError, schema_errors
 from fedbayes.mpc.wires import Share
 from fedbayes.typing import Array, Floats
 
@@ -21,7 +19,6 @@ from ..cox.tails import reach
 from ..messages.names import Name
 from ..messages.products import CENTRE_UNITS, MOST_POWER, Product, Side
 from ..shares.products import BITS, FEW, GROWTH_BITS, LEVELS, NUMBERS, SUPPORTS
-from ..shares.travel import pack
 from .columns import LARGEST_STANDARDISED, SMALLEST_SPREAD
 from .formula import one_factor
 from .holder import ShareHolder
@@ -64,10 +61,8 @@ def sides(frame: Any, parts: Mapping[str, Term], limit: int) -> list[Part]:
     DataProblem
         Naming the factor or the product.
     """
-    try:
+    with schema_errors(DataProblem):
         return [_part(frame, name, factors, limit) for name, factors in parts.items()]
-    except SchemaError as problem:
-        raise DataProblem(str(problem)) from None
 
 
 def _part(frame: Any, name: str, factors: Term, limit: int) -> Part:
@@ -257,10 +252,8 @@ def sealed_few(holder: ShareHolder, share: Share) -> dict[int, Sealed]:
 
     **Reveals** to each these numbers alone, which are 0 unless the job ends.
     """
-    assert share.value is not None
-    shares = {FEW: share.value}
-    holder.once(TOPIC, shares)
-    return {member: holder.station.seal(member, pack(shares), TOPIC) for member in holder.peers}
+    own = {FEW: share.held}
+    return holder.tell(lambda index: own, TOPIC)
 
 
 def check_few(holder: ShareHolder, parts: Mapping[int, Sealed]) -> None:
@@ -271,11 +264,7 @@ def check_few(holder: ShareHolder, parts: Mapping[int, Sealed]) -> None:
     ThresholdError
         Naming the product.
     """
-    if sorted(parts) != sorted(holder.peers):
-        raise MessageError("what a station tells of the products is missing; start the job again")
-    total = Wide.from_words(holder.station.kept(TOPIC)["0"])
-    for sender, sealed in parts.items():
-        total = total + holder.unseal(sender, sealed, TOPIC)[FEW]
+    (total,) = holder.told(parts, [FEW], TOPIC)
     for one, number in zip(holder.plan.products, total.decode(0).ravel(), strict=True):
         if number != 0.0:
             raise ThresholdError(

@@ -168,7 +168,7 @@ def _scored(
     station: Station, request: ScoreRequest, total: Floats, present: Booleans, identifiers: list[str]
 ) -> RecordsReply:
     """Return a part of the sum, for central or the receiver."""
-    named = station.exact(identifiers, ANSWER, queries=0, summed=False) if identifiers else None
+    named = station.further(identifiers) if identifiers else None
     marked = present if request.complete else None
     if not request.receiver:
         return RecordsReply(masked(station, total, "score", present=marked), None, named)

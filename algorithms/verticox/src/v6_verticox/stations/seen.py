@@ -42,7 +42,6 @@ from .dealer import dealt
 from .holder import PURPOSE, ShareHolder
 from .sums import masked_for, received
 
-ANSWER = "verticox: sums over the records of a fit"
 LARGEST = 2.0**20
 """With `SUM_BITS` fractional bits a sum of four such still fits 64 bits; no predictor of scaled columns is near it."""
 
@@ -148,10 +147,10 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     return ResidualReply(
         station.share(masked.to_words()),
         station.share(shares.to_words()),
-        station.exact(own_columns.T @ vectors, ANSWER, queries=0, summed=False),
-        station.exact(log_likelihood, ANSWER, queries=0, summed=False),
-        station.exact(told.tolist(), ANSWER, queries=0, summed=False),
-        station.exact(combination.tolist(), ANSWER, queries=0, summed=False),
+        station.further(own_columns.T @ vectors),
+        station.further(log_likelihood),
+        station.further(told.tolist()),
+        station.further(combination.tolist()),
         holder.seal_all(entries, f"published|{step}"),
     )
 

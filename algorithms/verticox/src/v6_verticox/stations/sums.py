@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Masked, Sealed, Station
-from fedbayes.federation.perimeter.sealed_sums import added_up, letter_of
+from fedbayes.federation.vertical.sealed_sums import sealed_part, total_of
 from fedbayes.randomness import uniform_bits
-from fedbayes.typing import Booleans, Floats, Integers
+from fedbayes.typing import Booleans, Floats
 
 from ..messages.scoring import SUM_BITS, read_sum
 
 RESOLUTION = 2.0**-30
 """Sums that lie no farther apart may be equal: every part is rounded to 2^-40, and a part near 2^20 carries errors of 2^-32."""
-NOTE = "verticox: linear predictors inside a masked sum"
 
 
 def masked(station: Station, values: Floats, topic: str, common: Any = None, present: Booleans | None = None) -> Masked:
@@ -36,7 +35,7 @@ def masked(station: Station, values: Floats, topic: str, common: Any = None, pre
         encoded = np.stack([encoded, np.zeros_like(encoded)])
         encoded[:, ~present] = uniform_bits((2, int(np.sum(~present)))).view(np.int64)
         encoded = encoded.ravel()
-    return station.mask(station.exact(encoded, NOTE, queries=0, summed=False), topic, common)
+    return station.mask(station.further(encoded), topic, common)
 
 
 def masked_for(
@@ -48,24 +47,14 @@ def masked_for(
     present: Booleans | None = None,
 ) -> Sealed | None:
     """Return the same, sealed for the member that learns the sum; the receiver keeps its own part instead."""
-    part = letter_of(masked(station, values, topic, common, present))
-    if station.organization == receiver:
-        station.keep(f"part|{topic}", part=part)
-        return None
-    return station.seal(receiver, part.astype("<u8").tobytes(), topic)
+    return sealed_part(station, receiver, masked(station, values, topic, common, present), topic)
 
 
 def received(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> Floats:
-    """Return the sum, (rows,), of the others' parts and the own one that `masked_for` kept; `MessageError` as `sealed_sums.added_up`."""
-    return read_sum(_received(station, parts, rows, topic), False)[0]
+    """Return the sum, (rows,), of the others' parts and the own one that `masked_for` kept; `MessageError` as `sealed_sums.total_of`."""
+    return read_sum(total_of(station, parts, topic, rows).astype(np.int64), False)[0]
 
 
 def received_complete(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> tuple[Floats, Booleans]:
     """Return the same where parts mark gaps, and which records have none at any station, (rows,) each."""
-    return read_sum(_received(station, parts, 2 * rows, topic), True)
-
-
-def _received(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> Integers:
-    own = station.kept(f"part|{topic}")["part"]
-    others = [np.frombuffer(station.unseal(m, part, topic), dtype="<u8").astype(np.uint64) for m, part in parts.items()]
-    return np.asarray(added_up([own, *others], rows).astype(np.int64))
+    return read_sum(total_of(station, parts, topic, 2 * rows).astype(np.int64), True)

@@ -62,13 +62,11 @@ def spline_basis(values: Floats, spline: Spline) -> Floats:
     """Return the whole B-spline basis, (rows, df + 1), float64; what is outside the bounds is moved to the nearer one."""
     from scipy.interpolate import BSpline
 
-    assert spline.low is not None
-    assert spline.high is not None
     if not len(values):
         return np.zeros((0, spline.df + 1))
-    ends = [spline.low] * (spline.degree + 1), [spline.high] * (spline.degree + 1)
-    inside = np.clip(values, spline.low, spline.high)
-    design = BSpline.design_matrix(inside, np.array([*ends[0], *spline.inner, *ends[1]]), spline.degree)
+    low, *_, high = spline.edges
+    knots = np.array([*[low] * spline.degree, *spline.edges, *[high] * spline.degree])
+    design = BSpline.design_matrix(np.clip(values, low, high), knots, spline.degree)
     return np.asarray(design.toarray(), dtype=np.float64)
 
 

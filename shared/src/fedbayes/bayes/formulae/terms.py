@@ -8,6 +8,9 @@ from itertools import pairwise
 from keyword import iskeyword
 from typing import Any
 
+import numpy as np
+
+from ...typing import Counts, Floats
 from ..values.encoding import SchemaError, canonical_text
 from .formula import Formula
 
@@ -28,14 +31,19 @@ class Spline:
     high: float | None
 
     @property
-    def inner(self) -> tuple[float, ...]:
-        """The inner knots."""
+    def edges(self) -> tuple[float, ...]:
+        """Lower bound, inner knots and upper bound, once the bounds are told."""
         assert self.low is not None
         assert self.high is not None
-        if self.knots is not None:
-            return self.knots
-        count = self.df - self.degree
-        return tuple(self.low + (self.high - self.low) * index / (count + 1) for index in range(1, count + 1))
+        low, high, count = self.low, self.high, self.df - self.degree
+        even = tuple(low + (high - low) * index / (count + 1) for index in range(1, count + 1))
+        return low, *(even if self.knots is None else self.knots), high
+
+    def parts(self, values: Floats) -> tuple[Counts, Counts]:
+        """Return how many values are below and above the bounds, (2,), and between neighbouring edges, those outside at the nearer bound."""
+        low, *_, high = self.edges
+        outside = np.array([np.sum(values < low), np.sum(values > high)], dtype=np.int64)
+        return outside, np.histogram(np.clip(values, low, high), np.array(self.edges))[0].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -161,10 +169,8 @@ def _completed(factor: Factor, entries: Mapping[str, Mapping[str, Any]]) -> Fact
 
 def checked_spline(name: str, spline: Spline) -> Spline:
     """Return a spline; `SchemaError` where its bounds and knots are in no order."""
-    assert spline.low is not None
-    assert spline.high is not None
-    least = max((spline.high - spline.low) * CLOSEST, SMALLEST_STEP)
-    if any(later - earlier < least for earlier, later in pairwise([spline.low, *spline.inner, spline.high])):
+    least = max((spline.edges[-1] - spline.edges[0]) * CLOSEST, SMALLEST_STEP)
+    if any(later - earlier < least for earlier, later in pairwise(spline.edges)):
         raise SchemaError(
             f"formula: {name}: the lower bound, the knots and the upper bound must increase, by steps that can be told apart; give the column in other units, "
             "or take fewer knots"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...bayes.dictionaries.dictionary import Dictionary
 from ...bayes.values.encoding import SchemaError
 from ...bayes.values.names import nearest
-from ..errors import ArgumentError, MessageError
+from ..errors import ArgumentError, MessageError, schema_errors
 from ..perimeter.manifest import digest_of
 
 if TYPE_CHECKING:
@@ -121,11 +121,8 @@ def _is_matched(defaults: Mapping[str, Any], arguments: Mapping[str, Any], split
 
 def read(content: Any) -> Dictionary:
     """Return the dictionary of an argument; `ArgumentError` if it is none."""
-    try:
+    with schema_errors(ArgumentError, "dictionary"):
         return Dictionary.from_json(content)
-    except SchemaError as problem:
-        text = str(problem)
-    raise ArgumentError(text if text.startswith("dictionary") else f"dictionary: {text}")
 
 
 def _columns(dictionary: Dictionary, arguments: Mapping[str, Any]) -> list[str]:

@@ -41,15 +41,14 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
 - :func:`table_queries`, :func:`split_tables`, :func:`cells`: the tables of all features as queries and back.
 - :func:`pay_part`: a budget that several rounds share, debited once, with one question for every part of it.
 - :class:`SumReply` is the reply of every sum here, :func:`sum_answers` the round, :class:`SecureSums` what a fit of several needs;
-  :func:`signed` lifts the sum.
+  :func:`signed` lifts the sum, and :func:`whole_sums` is both where no noise is local.
 - :mod:`.declared` has the arguments that several methods take, as classes to inherit from.
 - :func:`evaluate_model` returns the whole result: accuracy, auc, log_loss, calibration, n.
-- :func:`schema_errors` turns the library's SchemaError into an error that may leave the station.
 """
 
 from ..guards.installments import one_budget
-from .answers import SecureSums, SumReply, answer, preflight, sum_answers
-from .columns import Columns, SchemaReply, asked_columns, partial_schema, resolve_columns, schema_errors
+from .answers import SecureSums, SumReply, answer, preflight, sum_answers, whole_sums
+from .columns import Columns, SchemaReply, asked_columns, partial_schema, resolve_columns
 from .counts import cells, check_bins, class_counts_from_margins, model_from_tables, signed, split_tables, table_queries
 from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Target, Units
 from .evaluation import evaluate_model, evaluate_variants, load_model
@@ -95,10 +94,10 @@ __all__ = [
     "preflight",
     "release",
     "resolve_columns",
-    "schema_errors",
     "signed",
     "split_tables",
     "sum_answers",
     "table_queries",
     "tally_station",
+    "whole_sums",
 ]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 from fedbayes.bayes.schema import Schema, SchemaError
 
 from ..decorators import partial
-from ..errors import ArgumentError, DataProblem, PolicyError
+from ..errors import ArgumentError, DataProblem, PolicyError, schema_errors
 from ..gate import Public
 from ..messages.codec import Message
 from ..replies import Empty
@@ -24,18 +23,6 @@ HOW_TO_GIVE = (
     'a dictionary (--dictionary FILE, or dictionary="FILE"), '
     "or have each node's administrator set FEDBAYES_SCHEMA to a file of it in the ledger's folder"
 )
-
-
-@contextmanager
-def schema_errors(kind: type[Exception]) -> Iterator[None]:
-    """Raise the library's SchemaError as ``kind``; its text names a column and a remedy, never a value."""
-    try:
-        yield
-    except SchemaError as problem:
-        failure = kind(str(problem))
-    else:
-        return
-    raise failure from None
 
 
 class Columns(Message):

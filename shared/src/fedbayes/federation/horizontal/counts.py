@@ -16,8 +16,8 @@ from fedbayes.bayes.values.names import nearest
 
 from ...typing import Array, Floats, Integers
 from .. import arguments
-from ..errors import ArgumentError, MessageError
-from .columns import Columns, schema_errors
+from ..errors import ArgumentError, MessageError, schema_errors
+from .columns import Columns
 from .noise import Query
 
 MOST_CELLS = 4_000_000  # of all tables, 32 MB in a round

@@ -8,12 +8,11 @@ from typing import Any
 from fedbayes.bayes.evaluation.coarse import COARSE, coarse_scores
 from fedbayes.bayes.evaluation.small_counts import shown
 from fedbayes.bayes.evaluation.tallies import coarse_auc
-from fedbayes.bayes.schema import SchemaError
 
 from ...randomness import uniform_bits
 from ...typing import Integers
 from .. import results
-from ..errors import ArgumentError, DataProblem
+from ..errors import ArgumentError, DataProblem, schema_errors
 from ..rounds import Federation
 from .answers import preflight, sum_answers
 from .counts import signed
@@ -140,11 +139,8 @@ def load_model(load: Loader[C], model: Any) -> C:
     """Return the classifier of a ``model`` argument; ArgumentError on a malformed one."""
     if not isinstance(model, dict):
         raise ArgumentError("model must be the `model` object of a result")
-    try:
+    with schema_errors(ArgumentError, "model"):
         return load(model)
-    except SchemaError as problem:
-        text = str(problem)
-    raise ArgumentError(text if text.startswith("model") else f"model: {text}")
 
 
 def _privacy(noise: CountNoise, unit: Unit, classes: int, coarse: bool) -> dict[str, Any]:

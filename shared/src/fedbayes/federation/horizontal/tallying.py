@@ -16,13 +16,12 @@ from fedbayes.bayes.schema import Column, Schema
 from fedbayes.bayes.values.frames import with_columns
 
 from ...typing import Array, Floats, Integers
-from ..errors import DataProblem, MessageError
+from ..errors import DataProblem, MessageError, schema_errors
 from ..guards.arrival import check_claimed
 from ..guards.once import asked_once
 from ..messages.codec import Message
 from ..station import Station
 from .answers import SumReply, answer
-from .columns import schema_errors
 from .noise import CountNoise, Query
 from .releasing import release
 from .units import ROW, Unit
@@ -61,11 +60,6 @@ class Classifier(Protocol):
 
 C = TypeVar("C", bound=Classifier)
 Loader = Callable[[Any], C]
-
-
-def _load(load: Loader[C], model: Any, kind: type[Exception]) -> C:
-    with schema_errors(kind):
-        return load(model)
 
 
 class EvaluateRequest(Message):
@@ -201,7 +195,8 @@ def tally_station(
     station.require_private(request.noise.promises)
     if not request.noise.promises:
         _check_asked(station, request, in_fit, beside)
-    model = _load(load, request.model, MessageError)
+    with schema_errors(MessageError):
+        model = load(request.model)
     classes = model.schema[model.label].cardinality
     form = Form(request.noise.private, classes)
     form.check_size(MessageError)

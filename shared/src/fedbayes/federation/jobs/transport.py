@@ -15,7 +15,7 @@ from vantage6.algorithm.tools.util import info as log_info
 from ...mpc.relay import KeyPair, SigningPair
 from ...mpc.secure_sum import reconstruct
 from ...randomness import secret_bytes
-from ..errors import MessageError, StationError
+from ..errors import UNFITTING, MessageError, StationError
 from ..gate import Masked
 from ..messages.codec import Message, encode
 from ..messages.packing import pack
@@ -26,7 +26,6 @@ from ..node.secrets import once, own_keys
 from ..perimeter.envelope import LEAST_FILED, PROTOCOL, Request, filed, open_reply, question, seal_body
 from ..perimeter.manifest import Manifest, ModelSeal, model_digest
 from ..perimeter.peers import lasting_keys
-from ..perimeter.sealed_sums import UNFITTING
 from .waiting import SILENT_SECONDS, TIMEOUT_SECONDS, cause, may_be_asked_again, results_of
 
 COSTS = ("epsilon", "delta", "queries")

@@ -99,12 +99,7 @@ class Channel:
         MessageError
             If it was changed, or is of another job, topic, sender or receiver.
         """
-        try:
-            return unseal(self.key(sender, "seal"), sealed, self._binding(sender, self.organization, topic))
-        except SealBroken:
-            raise MessageError(
-                f"a sealed message from organization {sender} was changed, or is of another job or round; the job stops"
-            ) from None
+        return self._opened(self.key(sender, "seal"), sealed, sender, self.organization, topic)
 
     def broadcast(self, receivers: Iterable[int], payload: bytes, topic: str) -> tuple[bytes, dict[int, bytes]]:
         """Return `payload` enciphered once under a fresh key, and that key sealed for every receiver."""
@@ -115,9 +110,12 @@ class Channel:
     def open_broadcast(self, sender: int, content: bytes, sealed_key: bytes, topic: str) -> bytes:
         """Return what `sender` broadcast; `MessageError` as for `unseal`."""
         key = self.unseal(sender, sealed_key, f"{topic}|key")
+        return self._opened(key, content, sender, 0, topic)
+
+    def _opened(self, key: bytes, sealed: bytes, sender: int, receiver: int, topic: str) -> bytes:
         try:
-            return unseal(key, content, self._binding(sender, 0, topic))
-        except (SealBroken, ValueError):
+            return unseal(key, sealed, self._binding(sender, receiver, topic))
+        except (SealBroken, ValueError):  # ValueError: a key of another length
             raise MessageError(
                 f"a sealed message from organization {sender} was changed, or is of another job or round; the job stops"
             ) from None

@@ -13,11 +13,10 @@ from ...bayes.schema import Column, Schema
 from ...typing import Integers
 from ..declare import TARGET, argument
 from ..decorators import central, partial
-from ..errors import ArgumentError, DataProblem, MessageError, ThresholdError
+from ..errors import ArgumentError, DataProblem, MessageError, ThresholdError, schema_errors
 from ..gate import Exact, Masked, Public
 from ..guards.once import ONE_QUESTION, asked_once
 from ..horizontal.answers import preflight
-from ..horizontal.columns import schema_errors
 from ..horizontal.counts import MOST_CELLS, rule_of_each, signed
 from ..horizontal.declared import BINS, DOMAIN, Budget, Members, Units
 from ..horizontal.noise import CountNoise, Query
@@ -189,7 +188,7 @@ def _shown(station: Station, request: DescribeRequest, counted: dict[str, Intege
     }
     for name, column in shown.items():
         station.history.note_described(name, request.domain, column.cuts)
-    return station.exact(shown, "description of columns", queries=0, summed=False)
+    return station.further(shown)
 
 
 def _counted(station: Station, request: DescribeRequest, held: list[str]) -> dict[str, Integers]:

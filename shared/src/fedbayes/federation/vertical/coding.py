@@ -13,8 +13,8 @@ from ...bayes.dictionaries.entry import Cut
 from ...bayes.network.discretise import Bins, equal_width, published, quantile
 from ...bayes.schema import LARGEST_BOUND, Column
 from ...bayes.values import column_codes
-from ...bayes.values.encoding import SchemaError, canonical_text, number_written
-from ..errors import DataProblem, ThresholdError
+from ...bayes.values.encoding import canonical_text, number_written
+from ..errors import DataProblem, ThresholdError, schema_errors
 from .states import DEFAULT_BINS, MOST_STATES, ColumnStates, public_states
 
 FEW_VALUES = 10
@@ -62,10 +62,8 @@ def resolve(
     DataProblem
         Naming the column: a value outside the domain, values missing without a state for them, or nothing but missing values.
     """
-    try:
+    with schema_errors(DataProblem):
         states, codes = _resolve_public(name, values, entry, bins) if private else _resolve(name, values, entry, bins)
-    except SchemaError as problem:
-        raise DataProblem(str(problem)) from None
     if private:
         return replace(states, labels=(*states.labels, None)), np.where(codes < 0, len(states.labels), codes)
     missing = codes < 0

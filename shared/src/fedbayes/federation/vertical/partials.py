@@ -67,7 +67,7 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
         described=_described(station, part),
         factors=station.public(part.infos),
         parcel=parcel,
-        scales=station.exact(part.scales, "scales", queries=0, summed=False) if part.scales else None,
+        scales=station.further(part.scales) if part.scales else None,
         minimum_rows=station.public(station.policy.minimum_rows),
         minimum_count=station.public(station.policy.minimum_count),
     )
@@ -76,7 +76,7 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
 def _described(station: Station, part: OwnPart) -> Exact[dict[str, Any]] | None:
     """Return the states found in the data; public ones follow from domain and bins, which central has."""
     states_of = {name: states.to_json() for name, states in part.described.items() if not states.public}
-    return station.exact(states_of, "states", queries=0, summed=False) if states_of else None
+    return station.further(states_of) if states_of else None
 
 
 def _keyed_hashes(workspace: Workspace, digests: bytes, columns: list[str]) -> dict[int, Sealed]:

@@ -15,10 +15,10 @@ from ..gate import Sealed
 from ..guards.once import asked_once
 from ..messages.arrays import check_array
 from ..messages.codec import Message
-from ..perimeter.sealed_sums import added_up
 from ..station import Station
 from .messages import Delivery, Setup
 from .replication import Replica
+from .sealed_sums import total_of
 from .sides import data_side
 from .workspace import Workspace
 
@@ -71,21 +71,8 @@ def scored_once(station: Station, question: str) -> None:
     asked_once(station, f"scored|{question}", station.round_name, "records are scored once in a job; start another job")
 
 
-def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, Sealed], topic: str) -> Ring:
-    """Return the sum of everyone's masked vectors, of which the others' came sealed for this station.
-
-    Parameters
-    ----------
-    station : Station
-        Who adds up.
-    setup : Setup
-        Says who takes part: every station, and the helper if there is one.
-    own : ndarray of uint64, (entries + 1,)
-        This station's masked vector, with its word of check (`sealed_sums.letter_of`).
-    sealed : mapping of int to Sealed
-        Sender -> sealed vector.
-    topic : str
-        What the letters were sealed for.
+def summed(station: Station, setup: Setup, sealed: Mapping[int, Sealed], topic: str) -> Ring:
+    """Return the sum of everyone's masked vectors (`sealed_sums.total_of`); `setup` says who takes part: every station, and the helper if there is one.
 
     Raises
     ------
@@ -94,8 +81,18 @@ def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, Seale
     """
     if set(sealed) != set(setup.everyone) - {station.organization}:
         raise MessageError("the vector of a station is missing, or one came that was not asked; the job stops")
-    others = [np.frombuffer(station.unseal(sender, one, topic), dtype="<u8") for sender, one in sealed.items()]
-    return added_up([own, *(letter.astype(np.uint64) for letter in others)], own.size - 1)
+    return total_of(station, sealed, topic)
+
+
+def identifiers_of(workspace: Workspace, rows: int) -> list[str]:
+    """Return the identifiers of the job's records, in their order; of a union empty where this station lacks the record."""
+    texts = np.array(workspace.station.identifiers(workspace.setup.id_column), dtype=object)
+    order = workspace.common_order(len(texts))
+    if not workspace.setup.union:
+        return list(texts[order])
+    named = np.full(rows, "", dtype=object)
+    named[order] = texts
+    return list(named)
 
 
 def _side(workspace: Workspace, delivery: Delivery, names: Sequence[str]) -> DataSide | ComputingSide | None:

@@ -12,11 +12,11 @@ import numpy as np
 from ...bayes.network.discretise import Bins, equal_width
 from ...bayes.network.variable import MISSING_STATE, Variable
 from ...bayes.schema import Column
-from ...bayes.values.encoding import SchemaError, canonical_text, is_number
+from ...bayes.values.encoding import canonical_text, is_number
 from ...bayes.values.missing import without_top
 from ...bayes.values.names import nearest
 from .. import arguments
-from ..errors import ArgumentError, PolicyError
+from ..errors import ArgumentError, PolicyError, schema_errors
 
 RULES = ("published", "quantile", "width")
 DEFAULT_BINS = 5
@@ -142,10 +142,8 @@ def check_domain(domain: Any) -> dict[str, Any]:
     """
     entries: dict[str, Any] = without_top({} if domain is None else arguments.check_mapping("domain", domain))
     for name, entry in entries.items():
-        try:
+        with schema_errors(ArgumentError, "domain"):
             Column.from_json(name, entry)
-        except SchemaError as problem:
-            raise ArgumentError(f"domain: {problem}") from None
     return entries
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 from fedbayes.federation.errors import ConvergenceError, ThresholdError
-from fedbayes.federation.horizontal import SumReply, signed
+from fedbayes.federation.horizontal import whole_sums
 from fedbayes.typing import Counts, Floats
 
 from ...cox.narrow import few
@@ -66,12 +66,11 @@ def judge(
     question = judged.question
     stations = stations_of_exact(federation, organizations, question, SUMMING)
     width = sum(Tally.widths(question))
-    summed = federation.secure_sum("partial_predictors", PredictorsRequest(judged), stations, SumReply, field="vector")
-    vector = signed(summed, width + judged.strata * PLACES)
+    length = width + judged.strata * PLACES
+    vector = whole_sums(federation, "partial_predictors", PredictorsRequest(judged), stations, length)
     tally, places = Tally.read(vector[:width], question), vector[width:].reshape(judged.strata, PLACES)
     request = asked_of(judged, times, tally, places, federation.minimum_count)
-    summed = federation.secure_sum("partial_measures", request, stations, SumReply, field="vector", last=True)
-    values = signed(summed, sum(request.sizes) + 1)
+    values = whole_sums(federation, "partial_measures", request, stations, sum(request.sizes) + 1, last=True)
     if values[-1]:
         raise ConvergenceError(
             "there are more records, or fewer at risk at the last time, than the sums can hold; give earlier times"

@@ -16,7 +16,7 @@ import numpy as np
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 from fedbayes.federation.errors import ConvergenceError, ThresholdError
-from fedbayes.federation.horizontal import SumReply, signed
+from fedbayes.federation.horizontal import whole_sums
 
 from ...cox.survival import curve_json
 from ..grid import NEGLIGIBLE, Masses, fewest_between
@@ -80,8 +80,7 @@ def risks_of(
 ) -> tuple[Question, Masses, Masses, Masses]:
     """Return the question with the grid united again, so that no sum is carried by few records; then counts, case weights and relative risks by place."""
     question, places, least = request.question, request.question.slots.count, federation.minimum_count
-    summed = federation.secure_sum("partial_hazard", request, stations, SumReply, field="vector", last=True)
-    values = signed(summed, 12 * places + 1)
+    values = whole_sums(federation, "partial_hazard", request, stations, 12 * places + 1, last=True)
     if values[-1]:
         raise ConvergenceError("model: the risks of some records are far above those of others; transform its features")
     masses = [counts, *(Masses.read(part, places) for part in np.split(values[:-1] / 2.0**BITS, 2))]

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from fedbayes.bayes.schema import Column, Schema
-from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import schema_errors
+from fedbayes.federation.errors import ArgumentError, schema_errors
 from fedbayes.federation.perimeter.manifest import outline_of
 
 from ..declared import MOST_TIMES, checked_times

@@ -52,7 +52,7 @@ def partial_measures(station: Station, request: MeasuresRequest) -> SumReply:
     asked = {one.name: getattr(request, one.name) for one in fields(request) if one.name != "judged"}
     once(station, "measured", "these measures", **asked)
     rows = read_rows(station, judged.question)
-    return masked(station, measured(rows, request), NOTE)
+    return masked(station, measured(rows, request))
 
 
 @partial
@@ -69,7 +69,7 @@ def partial_hazard(station: Station, request: HazardRequest) -> SumReply:
     rows = read_rows(station, question)
     risk = rows.weight * np.exp(np.minimum(request.predictors(rows.columns), HIGHEST))
     sums = [sums_by_place(rows, question.slots, sizes) for sizes in (rows.weight, risk)]
-    return masked(station, np.concatenate(sums), "the baseline of a Cox model")
+    return masked(station, np.concatenate(sums))
 
 
 @partial

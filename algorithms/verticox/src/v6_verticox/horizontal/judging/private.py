@@ -11,14 +11,15 @@ from scipy.special import ndtri
 
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import CountNoise, SumReply, Unit, preflight, signed
+from fedbayes.federation.horizontal import CountNoise, Unit, preflight, whole_sums
 from fedbayes.randomness import standard_normal
 from fedbayes.typing import Floats
 
+from ...cox.survival import SMALLEST
 from ..messages import Question
 from ..tallies import summing_stations
 from .messages import REACH, Judged, TableRequest
-from .scores import SMALLEST, Table, agreement, measures, observed_until
+from .scores import Table, agreement, measures, observed_until
 
 NOISY_BINS = 10
 """Of the linear predictor, a tenth of a normal law each: with more, a cell has more noise; with fewer, more pairs are tied."""
@@ -90,8 +91,8 @@ def judge_privately(
     request = TableRequest(judged, edges, noise, unit)
     opening = preflight(judged.question.columns, ["partial_table"], noise, noise.promises, unit)
     stations = summing_stations(federation, organizations, opening)
-    summed = federation.secure_sum("partial_table", request, stations, SumReply, field="vector", last=True)
-    counts = signed(summed, int(np.prod(request.table))).reshape(request.table).astype(np.float64)
+    summed = whole_sums(federation, "partial_table", request, stations, int(np.prod(request.table)), last=True)
+    counts = summed.reshape(request.table).astype(np.float64)
     deviation = noise.deviation(1, 1.0, 1.0, counts.size if noise.law.by_cells else 1, len(stations), True)
     times = [judged.question.times[index] for index in ends]
     risks, hazard = _risks(edges), judged.hazards(times)

@@ -15,11 +15,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from fedbayes.federation.horizontal import SecureSums, SumReply, signed
+from fedbayes.federation.horizontal import SecureSums, whole_sums
 from fedbayes.typing import Floats
 
 from ..declared import MOST_TIMES
@@ -157,20 +157,17 @@ class PrivateFit:
         return outline, self._solution(outline, point, slopes[-AVERAGED:])
 
     def _outline_vector(self, layout: Layout) -> Whole:
-        return self._summed("partial_outline", OutlineRequest(self.asked), layout, False)
+        return whole_sums(self.federation, "partial_outline", OutlineRequest(self.asked), self.stations, layout.length)
 
     def _slope_vector(self, request: SlopeRequest, layout: Layout) -> Whole:
-        return self._summed("partial_slope", request, layout, request.step == STEPS)
+        last = request.step == STEPS
+        return whole_sums(self.federation, "partial_slope", request, self.stations, layout.length, last)
 
     def _layout(self, request: SlopeRequest) -> Layout:
         return slope_layout(request)
 
     def _rewhitened(self, whitening: Floats, shape: Floats) -> Floats:
         return whitened(whitening, shape)
-
-    def _summed(self, function: str, request: Any, layout: Layout, last: bool) -> Whole:
-        summed = self.federation.secure_sum(function, request, self.stations, SumReply, field="vector", last=last)
-        return signed(summed, layout.length)
 
     def _noise(self, layout: Layout) -> list[float]:
         return layout.noise_of(self.asked.noise, len(self.stations))

@@ -24,8 +24,8 @@ import numpy as np
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.bayes.values.column_codes import numbers
 from fedbayes.federation import Station
-from fedbayes.federation.errors import DataProblem
-from fedbayes.federation.horizontal import Unit, schema_errors
+from fedbayes.federation.errors import DataProblem, schema_errors
+from fedbayes.federation.horizontal import Unit
 from fedbayes.typing import Array, Booleans, Floats
 
 from ...cox.row_products import product
