@@ -25,8 +25,8 @@ def collect_sum(federation: Federation, stations: Sequence[int], plan: Plan, rul
     """
     if not stations:
         raise StationError("none of the organizations holds the database that the task asks for; check its label")
-    request = StatisticsRequest(plan, masked=plan.noise.placement != "local")
-    if not request.masked:
+    request = StatisticsRequest(plan)
+    if plan.noise.placement == "local":
         replies = federation.round("partial_statistics", request, stations, StatisticsReply, last=True)
         vectors = [_checked(plan, reply.vector.value) for reply in replies.values()]
         return finalise(plan, np.sum(vectors, axis=0), len(stations))
@@ -39,10 +39,9 @@ def collect_robustly(federation: Federation, stations: Sequence[int], plan: Plan
 
     **Reveals** to central every station's noisy statistics.
     """
-    if len(stations) < FEWEST[rule]:
-        raise ArgumentError(f"aggregation='{rule}' needs at least {FEWEST[rule]} stations with data; include more")
-    request = StatisticsRequest(plan, masked=False)
-    replies = federation.round("partial_statistics", request, stations, StatisticsReply, last=True)
+    if len(stations) < FEWEST:
+        raise ArgumentError(f"aggregation='{rule}' needs at least {FEWEST} stations with data; include more")
+    replies = federation.round("partial_statistics", StatisticsRequest(plan), stations, StatisticsReply, last=True)
     models = {station: finalise(plan, _checked(plan, reply.vector.value), 1) for station, reply in replies.items()}
     for station, model in models.items():
         if rare_classes(model):

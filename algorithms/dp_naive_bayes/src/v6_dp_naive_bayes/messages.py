@@ -11,22 +11,12 @@ from .model import Plan
 
 
 class StatisticsRequest(Message):
-    """Ask for a station's statistics.
-
-    Parameters
-    ----------
-    plan : Plan
-    masked : bool
-        Whether only the sum over the stations may be seen; False needs local noise.
-    """
+    """Ask for a station's statistics, masked unless they carry local noise."""
 
     plan: Plan
-    masked: bool
 
     def __post_init__(self) -> None:
-        if not self.masked and not (self.plan.noise.placement == "local"):
-            raise ValueError("statistics of one station are told under local noise only")
-        if self.masked and self.plan.published:
+        if self.plan.published and self.plan.noise.placement != "local":
             raise ValueError("published statistics are not whole numbers and cannot be masked")
 
 

@@ -39,7 +39,7 @@ def partial_statistics(station: Station, request: StatisticsRequest) -> Statisti
         found = publish(plan, plan.columns.read(station, private=False))
         return StatisticsReply(station.exact(found, "naive Bayes statistics as published"))
     content = release(station, _queries(station, plan, plan.noise.private), plan.noise, NOTE)
-    return StatisticsReply(station.mask(content) if request.masked else content)
+    return StatisticsReply(content if plan.noise.placement == "local" else station.mask(content))
 
 
 @partial

@@ -22,7 +22,9 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.naive_bayes.features import CategoricalTables, Feature, Gaussian, Histogram
 from fedbayes.typing import Floats, Integers
 
-FEWEST = {"median": 3, "trimmed_mean": 3, "krum": 3, "bulyan": 3}
+FEWEST = 3  # of two stations that differ no rule tells which is wrong
+LEAST_PRIOR, LEAST_CELL = 1e-9, 1e-12  # probabilities that merging left at zero or below have logarithms
+LEAST_DEVIATION = 1e-6  # of the bounds' range; narrower densities overflow
 RARE = 2.0  # deviations of its noise below which a class is too rare to be compared
 
 
@@ -78,7 +80,7 @@ def _point(model: NaiveBayes) -> Floats:
 
 def _model(pattern: NaiveBayes, point: Floats, rows: float) -> NaiveBayes:
     classes = len(pattern.class_counts)
-    prior = np.maximum(point[:classes], 1e-9)
+    prior = np.maximum(point[:classes], LEAST_PRIOR)
     counts = rows * prior / prior.sum()
     features: dict[str, Feature] = {}
     place = classes
@@ -86,12 +88,12 @@ def _model(pattern: NaiveBayes, point: Floats, rows: float) -> NaiveBayes:
         if isinstance(feature, Gaussian):
             low, high = (float(bound) for bound in feature.bounds)
             mean, deviation = point[place : place + classes], point[place + classes : place + 2 * classes]
-            variance = np.maximum(deviation * (high - low), 1e-6 * (high - low)) ** 2
+            variance = (np.maximum(deviation, LEAST_DEVIATION) * (high - low)) ** 2
             features[name] = Gaussian.from_parameters(counts, low + mean * (high - low), variance, (low, high))
             place += 2 * classes
         elif isinstance(feature, (CategoricalTables, Histogram)):
             size = feature.counts.size
-            table = np.maximum(point[place : place + size].reshape(feature.counts.shape), 1e-12)
+            table = np.maximum(point[place : place + size].reshape(feature.counts.shape), LEAST_CELL)
             scaled = counts[:, None] * table / table.sum(axis=1, keepdims=True)
             features[name] = replace(feature, counts=scaled, missing=np.zeros(classes), noise=0.0, pseudocount=0.0)
             place += size
