@@ -1,4 +1,4 @@
-"""Numbers say where they come from, and names say what they hold: both are counted, and the counts may only fall."""
+"""Numbers say where they come from, and names say what they hold: vague ones are counted, and the counts may only fall."""
 
 import ast
 import functools
@@ -14,14 +14,12 @@ SOURCES = sorted(
     for path in (ROOT / folder).rglob("*.py")
     if "tests" not in path.parts
 )
-BARE_NUMBERS = 8
-"""Constants of modules that are numbers without a word beside or below them."""
-VAGUE = {"found": 16, "place": 40, "told": 18, "tell": 0, "what": 1, "known": 43, "thing": 1}
+VAGUE = {"found": 14, "place": 40, "told": 18, "tell": 0, "what": 1, "known": 43, "thing": 1}
 """Name -> functions that assign it or take it as an argument, at the most: the field mostly has a better one."""
 
 
 def is_number(node: ast.expr) -> bool:
-    """Whether an expression is a number, made of numbers, or a tuple of them."""
+    """Whether an expression is a number, made of numbers, or a tuple or mapping to them."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float) and not isinstance(node.value, bool)
     if isinstance(node, ast.UnaryOp):
@@ -30,6 +28,8 @@ def is_number(node: ast.expr) -> bool:
         return is_number(node.left) and is_number(node.right)
     if isinstance(node, ast.Tuple):
         return bool(node.elts) and all(map(is_number, node.elts))
+    if isinstance(node, ast.Dict):
+        return bool(node.values) and all(map(is_number, node.values))
     lower = isinstance(node, ast.Call) and ast.unparse(node.func)[:1].islower()  # no class of ours
     return lower and len(node.args) == 1 and is_number(node.args[0])
 
@@ -67,13 +67,13 @@ def test_numbers_say_where_they_come_from() -> None:
         for path in SOURCES
         for line in bare_numbers(path.read_text(encoding="utf-8"))
     ]
-    assert len(bare) <= BARE_NUMBERS, f"a comment or a text below is missing: {', '.join(bare)}"
+    assert not bare, f"a comment or a text below is missing: {', '.join(bare)}"
 
 
 def test_a_bare_number_is_seen() -> None:
     assert bare_numbers(
-        'A = 3\nB = 4  # of them\nC = -2**3\n"""So many."""\nD = (1, 2.0)\nE = "text"\n# Few.\nF = 1\n'
-    ) == [1, 5]
+        'A = 3\nB = 4  # of them\nC = -2**3\n"""So many."""\nD = (1, 2.0)\nE = "text"\n# Few.\nF = 1\nG = {"a": 2}\n'
+    ) == [1, 5, 9]
 
 
 @pytest.mark.parametrize("name", VAGUE)
