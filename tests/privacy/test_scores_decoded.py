@@ -227,6 +227,7 @@ def test_the_digest_of_rows_is_keyed_where_a_node_has_a_folder(tmp_path):
         with remembering(by_rows(frame, "abc"), folder, allow_foreign_models=True) as running:
             return [running.run("dp_naive_bayes", "evaluate", asked)["log_loss"] for _ in range(2)]
 
-    first, second = losses(tmp_path / "first"), losses(tmp_path / "second")
-    assert first[0] == first[1] != second[0] == second[1]
+    pairs = [losses(tmp_path / str(number)) for number in range(8)]
+    assert all(first == second for first, second in pairs)
+    assert len({first for first, _ in pairs}) > 1  # two may be alike by chance, as losses are in steps
     assert coarse.seed_of([np.zeros(3)]) != coarse.seed_of([np.zeros(3)], bytes(32))
