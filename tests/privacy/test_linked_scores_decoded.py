@@ -23,6 +23,7 @@ from fedbayes.bayes.network.inference import posteriors
 from v6_bayesian_ensemble.ensemble import Ensemble
 from v6_vertibayes import evaluation
 from v6_vertibayes.budget import Budget
+from v6_vertibayes.validation import assess_counts
 
 SPLIT = {"a": ["town"], "b": ["job"], "c": ["age", "ill"]}
 METHODS = ["secure_naive_bayes", "bayesian_ensemble", "vertibayes"]
@@ -180,11 +181,10 @@ def counted(label: int, others: Mapping[tuple[int, int], list[int]] = CELLS) -> 
     return table
 
 
-def scored(table: np.ndarray, seed: int = 1) -> dict[str, Any]:
+def scored(table: np.ndarray, seed: int = 1, budget: Budget | None = None) -> dict[str, Any]:
     """Return all that an evaluation tells, with the errors."""
-
     tables = [table.sum(axis=(0, 1)), table.sum(axis=1).T, table.sum(axis=0).T, table]
-    source = mock.Mock(return_value=tables, seed=seed, minimum_count=MINIMUM, budget=Budget())
+    source = mock.Mock(return_value=tables, seed=seed, minimum_count=MINIMUM, budget=budget or Budget())
     scores, errors = evaluation.by_counts(mock.Mock(network=network()), "ill", source)
     return {**scores, **errors}
 
@@ -252,6 +252,42 @@ def test_control_so_does_the_exact_likelihood_beside_coarse_scores(label):
     ):
         sure = sure_of_counts(scored(counted(label)), thinkable())
     assert (sure > CERTAIN, sure < 1.0 - CERTAIN) == (label == 1, label == 0)
+
+
+def test_beside_noise_that_hides_nobody_no_draw_can_be_repeated():
+    """Stations give no seed then, and the network is known."""
+    told = [scored(counted(1), budget=Budget(epsilon=1000.0))["criteria"]["log_likelihood"] for _ in range(20)]
+    assert len(set(told)) > 1
+
+
+def test_of_records_without_a_label_the_likelihood_is_told_as_coarsely():
+    table = np.zeros((2, 2, 3), dtype=np.int64)
+    table[:, :, 2] = 10
+    tables = [table.sum(axis=(0, 1)), table.sum(axis=1).T, table.sum(axis=0).T, table]
+    source = mock.Mock(return_value=tables, seed=1, minimum_count=MINIMUM, budget=Budget())
+    _, errors = evaluation.by_counts(mock.Mock(network=network()), "ill", source)
+    assert errors["log_likelihood_error"] >= 0.5
+
+
+def one_label_among_records_without(label: int, without: int = 20) -> tuple[dict[str, Any], dict[str, float]]:
+    """Return what is told where 49 records of a pattern are "no", and one of another pattern has a label beside others that have none."""
+    table = np.zeros((2, 2, 3), dtype=np.int64)
+    table[0, 0, 0], table[1, 1, 2] = 49, without
+    table[1, 1, label] = 1
+    unlikely = {"ill": [1 - 1e-12, 1e-12], "a": [[1 - 1e-9, 1e-9], [1e-9, 1 - 1e-9]]}
+    sure = BayesianNetwork(
+        network().states,
+        network().parents,
+        {name: np.array(unlikely.get(name, unlikely["a"])) for name in network().nodes},
+    )
+    return assess_counts(sure, COLUMNS, table, "ill", MINIMUM)
+
+
+def test_a_group_has_enough_labels_so_that_an_error_tells_none():
+    """Its loss would be that of one record, and the error follows from the largest."""
+    (no, of_no), (yes, of_yes) = (one_label_among_records_without(label) for label in range(2))
+    assert max(of_no["log_loss_error"], of_yes["log_loss_error"]) < 4.0 / 50
+    assert abs(no["log_loss"] - yes["log_loss"]) < 4.0 / 50
 
 
 def by_counts(label: int, split: str) -> dict[str, Any]:

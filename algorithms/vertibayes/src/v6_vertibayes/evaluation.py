@@ -48,11 +48,10 @@ def by_counts(model: Model, label: str, source: Source) -> tuple[dict[str, Any],
     rows = float(max(part.sum() for part in counted))
     observed = guards.observed(dict(zip(network.nodes, counted, strict=True)), network)
     criteria = result.criteria(network, observed, rows, minimum)
-    if errors and math.isfinite(total := criteria["log_likelihood"]):
+    if minimum > 1 and math.isfinite(total := criteria["log_likelihood"]):
         # beside the counts of the curve its digits would tell of one record in a family
-        seed = source.seed + coarse.seed_of(list(network.tables.values()))
-        part = coarse.loss_part(result.moved_by_one(network))
-        total, error = coarse.blurred(total, part, seed, "log_likelihood")
+        part, own = coarse.loss_part(result.moved_by_one(network)), coarse.seed_of(list(network.tables.values()))
+        total, error = coarse.blurred(total, part, seed + own, "log_likelihood")
         criteria = result.criteria_of(network, coarse.decimals(total, error), rows)
         errors["log_likelihood_error"] = error
     return {**scores, "criteria": criteria}, errors

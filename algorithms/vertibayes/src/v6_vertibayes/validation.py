@@ -129,8 +129,8 @@ def assess_counts(
     label : str
         The node that is predicted.
     minimum : float
-        Fewest records of a group that is scored as one, and smallest count of the confusion table; it is hidden where smaller. Above 1 log loss and areas
-        are told to about one record's part (`fedbayes.bayes.evaluation.coarse`).
+        Fewest labelled records of a group that is scored as one, and smallest count of the confusion table; it is hidden where smaller. Above 1 log loss
+        and areas are told to about one record's part (`fedbayes.bayes.evaluation.coarse`).
     seed : int
         The stations' part of what is added to these; the scores of another model have another draw.
     """
@@ -140,7 +140,7 @@ def assess_counts(
         states = len(network.states[column])
         rows[:, network.nodes.index(column)] = np.where(cells[:, axis] < states, cells[:, axis], -1)
     weight, truth = counts[counts > 0].astype(np.float64), rows[:, network.nodes.index(label)]
-    probabilities = grouped(posteriors(network, rows, label), weight, minimum)
+    probabilities = grouped(posteriors(network, rows, label), weight, minimum, weight * (truth >= 0))
     scores = _assessed(truth, probabilities, weight, network.states[label], minimum)
     scores["confusion"] = shown(scores["confusion"], minimum)
     if minimum <= 1 or scores["rows"] <= 0:

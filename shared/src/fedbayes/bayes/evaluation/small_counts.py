@@ -7,7 +7,7 @@ import numpy as np
 from ...typing import Booleans, Floats
 
 
-def grouped(probabilities: Floats, weight: Floats, minimum: float) -> Floats:
+def grouped(probabilities: Floats, weight: Floats, minimum: float, labelled: Floats | None = None) -> Floats:
     """Return predictions that fewer than `minimum` records have as the mean of a group with enough records.
 
     Parameters
@@ -18,6 +18,8 @@ def grouped(probabilities: Floats, weight: Floats, minimum: float) -> Floats:
         Records of each.
     minimum : float
         Fewest records of a group; 0 or 1 leaves all as it is.
+    labelled : float array, shape (patterns,), optional
+        Those of them by which a group is large enough: records whose label is known, beside others; all if left out.
 
     Notes
     -----
@@ -31,16 +33,16 @@ def grouped(probabilities: Floats, weight: Floats, minimum: float) -> Floats:
     records: Floats = np.bincount(same.ravel(), weights=weight, minlength=kinds).astype(np.float64)
     sums = np.stack([np.bincount(same.ravel(), weights=weight * part, minlength=kinds) for part in probabilities.T], 1)
     means = sums / np.maximum(records, 1e-300)[:, None]
+    enough = records if labelled is None else np.bincount(same.ravel(), weights=labelled, minlength=kinds)
     order = np.lexsort((means.max(axis=1), means.argmax(axis=1)))
     group = np.zeros(kinds, dtype=np.int64)
     current, held = 0, 0.0
     for kind in order:
         group[kind] = current
-        held += records[kind]
+        held += enough[kind]
         if held >= minimum:
             current, held = current + 1, 0.0
-    if held > 0 and current > 0:
-        group[group == current] = current - 1
+    group[group == current] = max(current - 1, 0)
     share: Floats = np.bincount(group, weights=records).astype(np.float64)
     joined = np.stack([np.bincount(group, weights=records * part) for part in means.T], 1) / share[:, None]
     result: Floats = joined[group][same.ravel()]
