@@ -86,6 +86,10 @@ def test_a_draft_says_which_codes_there_are_and_which_columns_are_not_everywhere
     assert "missing: [9]" in notes["stage"]
     assert "in 1 of 2 files" in notes["smoker"]
     assert not notes["age"]
+    codes = {"area": [1_234_567 + k % 3 for k in rows], "grade": [-9 if k % 7 == 0 else k % 3 for k in rows]}
+    pd.DataFrame(codes).to_csv("d.csv", index=False)
+    assert "(1234567, 1234568, 1234569)" in (drafted := command("domain", "draft", "d.csv")[1])
+    assert "if -9 means missing, write missing: [-9]" in drafted
     pd.DataFrame({"days": rows}).to_csv("c.csv", index=False)  # other columns of the same people
     assert " of 2 files" not in command("domain", "draft", "b.csv", "c.csv")[1]
 
@@ -284,6 +288,7 @@ def test_yaml_means_what_is_written(tmp_path):
     [
         ("columns: {a: {type: x}}", "type"),
         ("columns: {a: {type: number}, a: {type: number}}", "twice"),
+        ("columns: !!map [a, b]", "a map needs names"),
         ("columns: {a: {categories: {1: one, 1.0: two}}}", "'1' is there twice"),
         ("columns: {a: {type: category, recode: {true: a, True: b}}}", "'true' is there twice"),
         ("columns: {a: {type: category, recode: {[1, 2]: a}}}", "must be a text"),

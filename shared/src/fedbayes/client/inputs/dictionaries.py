@@ -148,6 +148,8 @@ def _loader() -> Any:
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             made: dict[str, Any] = {}
+            if not isinstance(node, yaml.MappingNode):
+                raise yaml.constructor.ConstructorError(None, None, "a map needs names and values", node.start_mark)
             for key, value in node.value:  # as texts: 1 and true are one key of a dict
                 if not isinstance(key, yaml.ScalarNode):
                     raise yaml.constructor.ConstructorError(None, None, "a name must be a text", key.start_mark)

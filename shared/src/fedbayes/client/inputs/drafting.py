@@ -125,9 +125,11 @@ def _about_codes(values: Any) -> str:
     whole = bool(np.all(values == np.floor(values)))
     if not whole or not 2 < len(values) <= FEW_CODES:
         return ""
-    codes = [f"{value:g}" for value in sorted(values)]
-    gap = CODE_OF_GAP.fullmatch(codes[-1]) is not None and max(values) - sorted(values)[-2] > 1
-    besides = f"; if {codes[-1]} means missing, write missing: [{codes[-1]}]" if gap else ""
+    ordered = np.sort(values)
+    codes = [f"{value:.0f}" for value in ordered]
+    ends = [(codes[-1], ordered[-1] - ordered[-2] > 1), (codes[0], ordered[0] < 0 <= ordered[1])]
+    gap = next((code for code, apart in ends if apart and CODE_OF_GAP.fullmatch(code)), None)
+    besides = f"; if {gap} means missing, write missing: [{gap}]" if gap else ""
     return (
         f"few whole numbers ({', '.join(codes)}): if they are codes, write type category with its categories{besides}"
     )
