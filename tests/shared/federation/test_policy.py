@@ -123,3 +123,11 @@ def test_a_file_beside_a_ledger_that_is_not_named_is_refused(name, text):
     """Without it the schema was not read: what it says to be missing was counted as values."""
     with pytest.raises(PolicyError, match=f"FEDBAYES_{name} needs FEDBAYES_LEDGER"):
         read(**{name: text})
+
+
+@pytest.mark.parametrize("most", ["1", "0.30000001", "1234567.75"])
+def test_what_a_refusal_says_to_ask_for_is_allowed(most):
+    limits = read(MAXIMUM_EPSILON=most, ALLOW_NON_PRIVATE="true")
+    with pytest.raises(PolicyError, match=f"ask for at most {most}$"):
+        limits.check_release(float(most) * 2, 0.0)
+    limits.check_release(float(most), 0.0)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...bayes.values.encoding import composed, composed_all
+from ...bayes.values.written import shortest
 from ...dp.promise import budget_delta, excess
 from ..errors import BudgetError, PolicyError
 from ..tables.names import differs_unseen
@@ -209,7 +210,7 @@ class Policy:
         ):
             if most is not None and cost > most:
                 raise PolicyError(
-                    f"{name} is above what this node allows for one release (maximum_{name}); ask for at most {most:g}"
+                    f"{name} is above what this node allows for one release (maximum_{name}); ask for at most {shortest(most)}"
                 )
 
     def check_honest_fraction(self, honest_fraction: float) -> None:
