@@ -4,6 +4,7 @@ import base64
 import json
 from collections import Counter
 from functools import cache
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,8 @@ from one_process import OneProcess
 from party_kit import with_folders
 
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.errors import ThresholdError
+from fedbayes.federation.errors import MessageError, ThresholdError
+from v6_bayesian_ensemble import scoring
 
 NAME = "bayesian_ensemble"
 DOMAIN = {
@@ -173,3 +175,24 @@ def test_a_station_that_remembers_nothing_has_no_member_with_chosen_borders(tmp_
         with pytest.raises(ThresholdError, match="folder database"):
             federation.run("bayesian_ensemble", "fit", ensemble_of(bins={"age": [60.0]}))
         federation.run("bayesian_ensemble", "fit", ensemble_of(bins="quantile"))
+
+
+def test_of_united_records_central_cannot_leave_a_holder_of_the_label_out(kit) -> None:
+    """It would see the sums of one station alone, which the record of sums takes for those of all."""
+    table = kit.population(1)
+    half, asked = len(table) // 2, {"label": "ill", "id_column": "id", "structure": "naive", "domain": DOMAIN}
+    own = ["id", "smoke", "ill"]
+    parties = {"a": table[own].iloc[:half], "b": table[["id", "cough"]], "c": table[own].iloc[half:]}
+    honest = scoring.TallyRequest
+
+    def told(setup, sealed, *more):
+        return honest(setup, {} if 1 in sealed else sealed, *more)  # "a" is the first
+
+    with OneProcess(parties, ["helper"], {name: {"allow_predictions": True} for name in parties}) as running:
+        model = running.run(NAME, "fit", {**asked, "split": "hybrid"})["model"]
+        assert running.run(NAME, "evaluate", {"model": model, "id_column": "id"})["n"] == len(table)
+        with (
+            mock.patch.object(scoring, "TallyRequest", told),
+            pytest.raises(MessageError, match="the vector of a station is missing"),
+        ):
+            running.run(NAME, "evaluate", {"model": model, "id_column": "id"})

@@ -216,11 +216,12 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
     (`fedbayes.bayes.evaluation.coarse`). **Assumes** what `partial_votes` does and, where there are
     several holders, that at least two of the organizations asked do not collude with central.
     """
-    vector = np.zeros(tallies.width(len(request.classes)), dtype=np.int64)
-    if request.sealed:
+    setup, vector = request.setup, np.zeros(tallies.width(len(request.classes)), dtype=np.int64)
+    united = setup.union and station.organization in setup.stations and request.label in station.columns
+    if request.sealed or united:  # of united records all holders count, or central would see the sum of one
         vector = _tallied(station, request)
-    content = station.exact(vector.view(np.uint64), "evaluation", summed=request.setup.union)
-    common = [request.setup, request.label, request.classes, request.vote, request.rows]
+    content = station.exact(vector.view(np.uint64), "evaluation", summed=setup.union)
+    common = [setup, request.label, request.classes, request.vote, request.rows]
     return TalliesReply(station.mask(content, "", common))
 
 
