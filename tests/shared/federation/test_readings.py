@@ -1,5 +1,7 @@
 """Exact answers by two readings of a column that differ in a few rows: what a node remembers, and what it refuses."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -328,6 +330,33 @@ def test_a_number_of_one_row_is_no_other_in_a_sum(tmp_path, monkeypatch, recorde
     refused = pytest.raises(errors.ThresholdError, match=r"would set apart|no folder database")
     with remembering(tables, tmp_path, **({} if recorded else {"ledger": None})) as federation, refused:
         both(federation)
+
+
+@pytest.mark.parametrize(
+    ("name", "held"), [("NA", True), ("another", True), ("inf", True), ("NA", False), ("another", False)]
+)
+def test_a_number_has_no_recode_to_what_is_none(tmp_path, monkeypatch, name, held):
+    """It was missing: beside twenty gaps the record took the task for one that names a category, and the difference of two fits told the label."""
+    if not held:
+        monkeypatch.setattr("fedbayes.bayes.dictionaries.entry.as_numbers", lambda _: np.zeros(1))
+    rng = np.random.default_rng(3)
+    labels = {party: rng.choice(["no", "yes"], ROWS) for party in "abc"}
+    tables = {party: {"ill": ill, "weight": rng.uniform(40, 99, ROWS).round(2)} for party, ill in labels.items()}
+    tables["a"]["weight"][20:40] = np.nan
+    study = {"weight": {"type": "number", "recode": {str(tables["a"]["weight"][17]): name}}}
+    domain = {"weight": {"bounds": [30, 110]}, "ill": {"categories": ["no", "yes"]}}
+    asked = {"label": "ill", "features": ["weight"], "domain": domain, "noise": "none", "statistics": "gaussian"}
+
+    def counted(federation, **more):
+        model = federation.run("dp_naive_bayes", "fit", {**asked, **more})["model"]
+        return np.array(model["features"]["weight"]["count"])
+
+    refused = pytest.raises(errors.ArgumentError, match="no number; list codes") if held else nullcontext()
+    with remembering(tables, tmp_path, helpers=()) as federation:
+        first = counted(federation)
+        with refused:
+            gone = first - counted(federation, dictionary={"columns": study})
+            assert gone.tolist() == [labels["a"][17] == "no", labels["a"][17] == "yes"], "a control"
 
 
 def test_control_the_same_reading_noise_and_the_administrators_leave(tmp_path):

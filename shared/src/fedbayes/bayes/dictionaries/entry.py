@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..formulae.formula import Formula, read_formula
+from ..formulae.formula import Formula, as_numbers, read_formula
 from ..schema import Column
 from ..values.bin_edges import MAXIMUM_BINS
 from ..values.encoding import SchemaError, canonical_text, check_missing, is_number
@@ -179,6 +179,10 @@ def read_entry(name: str, content: object) -> Entry:
     if entry.recode and kind == IDENTIFIER:
         raise SchemaError(
             f"column {name!r}: identifiers are compared as they are written; leave recode out, or change the type"
+        )
+    if kind in (NUMBER, INTEGER) and not np.isfinite(as_numbers(list(entry.recode.values()))).all():
+        raise SchemaError(
+            f"column {name!r} of type {kind}: recode leads to something that is no number; list codes that stand for a missing value under {MISSING}"
         )
     if entry.formula is not None and (entry.cut is not None or kind == IDENTIFIER):
         raise SchemaError(f"column {name!r}: give either derive or cut, and of no identifier")

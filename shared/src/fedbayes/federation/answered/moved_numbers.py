@@ -48,7 +48,8 @@ def moves_few(
     _, together = np.unique(groups, axis=1, return_inverse=True)
     sizes = np.bincount(together.ravel(), weights=rows)[together.ravel()]
     few = (sizes > 0) & (sizes < minimum) & (groups >= 0).any(axis=0)
-    return bool((moved & few).any() or 0 < rows[few].sum() < minimum)
+    numeric = np.array([any(not np.isnan(_number(recode.get(text, text))) for recode in recodes) for text in texts])
+    return bool((moved & few).any() or 0 < rows[few & numeric].sum() < minimum)
 
 
 def _number(text: str | None) -> float:
