@@ -91,6 +91,15 @@ def test_nor_are_they_left_when_all_other_numbers_are_moved(tmp_path):
     assert record.admit([("more", words(**{"1": 0}))], 5, lambda _: texts[:-1])
 
 
+def test_names_become_numbers_beside_a_few_that_stay_names(tmp_path):
+    """Two rows of "isle" are in no sum, whatever numbers stand for the others."""
+    texts = ["north"] * 20 + ["south"] * 20 + ["isle"] * 2
+    record = Readings(tmp_path, "table")
+    assert record.admit([("column", words())], 5, lambda _: texts)
+    assert record.admit([("column", words(north=0, south=1))], 5, lambda _: texts)
+    assert not record.admit([("column", words(north=0, south=1, isle=2))], 5, lambda _: texts)
+
+
 def alone(groups, rows, minimum):
     """Whether some sum of rows of few, told by all readings together, is not told by each of them: every union of groups, brute force."""
     cells = {}
