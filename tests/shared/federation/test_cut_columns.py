@@ -8,8 +8,8 @@ from party_kit import remembering
 
 from fedbayes.bayes.dictionaries.entry import Cut
 from fedbayes.bayes.schema import LARGEST_BOUND
-from fedbayes.federation.answered.cut_columns import in_numbers
-from fedbayes.federation.answered.readings import sets_few_between
+from fedbayes.federation.answered.cut_columns import in_numbers, sets_few_between
+from fedbayes.federation.answered.readings import NO_NUMBER
 from fedbayes.federation.errors import ThresholdError
 
 ROWS = 120
@@ -25,7 +25,7 @@ AGE = Cut("age", (30.0, 60.0), ("young", "middle", "old"))
         ("!=", "young", [(">=", 30.0)]),
         ("in", ["middle", "young"], [("<", 60.0)]),
         ("in", ["young", "middle", "old"], [(">=", -LARGEST_BOUND)]),
-        ("missing", None, [("missing", None)]),
+        ("missing", None, [(NO_NUMBER, None)]),
     ],
 )
 def test_a_condition_on_categories_in_numbers(operator, value, told):
@@ -117,6 +117,26 @@ def test_a_further_condition_on_a_cut_column_that_one_row_fails(nodes):
         asked = {"conditions": [man, *below("group")], "dictionary": study("group", 80), "id_column": "id"}
         with pytest.raises(ThresholdError, match=REFUSED):
             federation.run("scalar_product", "count", asked)
+
+
+def test_a_text_among_numbers_is_missing_in_a_cut_column_alone(nodes):
+    """Of both counts of who has no number the one by the cut column has that person more."""
+    a, b = frames()
+    a["age"] = a["age"].astype(object).where(np.arange(ROWS) >= 30, None)
+    a.loc[17, "age"], b.loc[17, "ill"] = "old", "yes"
+    ill = {"column": "ill", "op": "==", "value": "yes"}
+
+    def asked(federation, column, **more):
+        tests = [{"column": column, "op": "missing"}, ill]
+        return federation.run("scalar_product", "count", {"conditions": tests, "id_column": "id", **more})["count"]
+
+    with nodes(parties=(a, b), allow_differences=True) as federation:
+        first = asked(federation, "age")
+        assert asked(federation, "group", dictionary=study("group", 80)) == first + 1, "a control"
+    with nodes(parties=(a, b)) as federation:
+        assert asked(federation, "age") == first
+        with pytest.raises(ThresholdError, match=REFUSED):
+            asked(federation, "group", dictionary=study("group", 80))
 
 
 @pytest.mark.parametrize(("algorithm", "function", "arguments"), QUESTIONS[:2], ids=lambda one: str(one)[:20])

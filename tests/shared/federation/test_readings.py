@@ -280,6 +280,27 @@ def test_what_is_missing_among_numbers_is_no_value_in_another_task(tmp_path):
     assert first == second
 
 
+@pytest.mark.parametrize(
+    ("codes", "gap", "study"),
+    [
+        (CODES, "7", {"type": "number", "recode": {"7": "gone"}}),
+        (CODES, "<5", {"type": "integer", "recode": {"nowhere": 0}}),
+        (["1", "b", "c"], "NA", {"type": "number"}),
+    ],
+    ids=["a number recoded to a name", "a text beside a recode", "texts that are called numbers"],
+)
+def test_what_is_no_number_is_missing_where_a_dictionary_says_numbers(tmp_path, monkeypatch, codes, gap, study):
+    """A recode of numbers makes all else missing, and to call a column numbers the usual texts: the second count has a person less."""
+    monkeypatch.setattr(f"{__name__}.CODES", codes)
+    first, second = asked_of_codes(tmp_path / "allowed", {"code": study}, gap, allow_differences=True)
+    assert second == first - 1, "a control"
+    with pytest.raises(errors.ThresholdError, match=REFUSED):
+        asked_of_codes(tmp_path / "held", {"code": study}, gap)
+    monkeypatch.setattr("fedbayes.federation.tables.node_databases.embedded_record", lambda: None)
+    with pytest.raises(errors.ThresholdError, match="no folder database"):
+        asked_of_codes(tmp_path / "nothing remembered", {"code": study}, gap, ledger=None)
+
+
 def test_what_a_station_declares_to_be_missing_is_no_value_in_a_task(tmp_path, monkeypatch):
     schema = {"code": {"missing": ["9"]}}
     monkeypatch.setattr("fedbayes.federation.node.policy.Policy.schema_content", lambda _: schema)
@@ -301,6 +322,7 @@ def test_what_a_station_declares_to_be_missing_is_no_value_in_a_task(tmp_path, m
         (["true", "false", "NA"], words(), [0, 1, 2]),
         (["NA", "None"], words(), [0, 1]),
         (["a", "b", "c"], words(listed=["a", "b", "c"], c="nowhere"), [0, 1, -1]),  # no category, so missing
+        (["1", "true", "2", "<5", "7"], words_of((), (), {"<5": 2, "7": "gone"}, numbers=True), [0, 0, 1, 1, -1]),
     ],
 )
 def test_usual_texts_are_missing_among_numbers(texts, read, groups):

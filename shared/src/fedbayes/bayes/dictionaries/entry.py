@@ -77,6 +77,11 @@ class Entry:
     texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def is_number(self) -> bool:
+        """Whether its values are numbers: what is none, when it is recoded, is missing."""
+        return self.type in (NUMBER, INTEGER)
+
+    @property
     def is_derived(self) -> bool:
         """Whether the column is made of others."""
         return self.formula is not None or self.cut is not None

@@ -12,7 +12,7 @@ from ...typing import Array, Booleans
 from ..formulae.formula import as_numbers, each
 from ..values.encoding import canonical_text
 from .dictionary import Dictionary
-from .entry import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Entry
+from .entry import CATEGORY, IDENTIFIER, Entry
 
 
 def applied(
@@ -107,7 +107,7 @@ def _made(sources: Mapping[str, Any], entry: Entry | None, name: str, rows: int)
         return _category(names[np.where(np.isnan(numbers), -1, places)], entry)
     assert entry.formula is not None
     values = entry.formula.values(sources, rows)
-    if entry.type in (NUMBER, INTEGER):
+    if entry.is_number:
         return values
     made = values.astype(object)
     if entry.formula.is_condition:

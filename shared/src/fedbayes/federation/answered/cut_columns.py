@@ -10,8 +10,9 @@ import numpy as np
 from ...bayes.dictionaries.entry import Cut
 from ...bayes.schema import LARGEST_BOUND
 from ...bayes.values.encoding import canonical_text
-from ...typing import Booleans
+from ...typing import Booleans, Integers
 from ..errors import ThresholdError
+from .readings import GONE, NO_NUMBER
 
 NOT_NEIGHBOURS = (
     "conditions: of a column that the dictionary cuts from a number, exact counts are of categories that are beside one another; ask for such, "
@@ -45,7 +46,7 @@ def in_numbers(conditions: Sequence[Test], cut: Mapping[str, Cut]) -> list[Test]
 
 def _of_number(name: str, operator: str, value: Any, cut: Cut) -> Iterator[Test]:
     if operator == "missing":
-        yield cut.column, operator, value
+        yield cut.column, NO_NUMBER, value
         return
     held = np.flatnonzero(_held(name, operator, value, cut))
     if not len(held) or len(held) <= held[-1] - held[0]:
@@ -66,3 +67,17 @@ def _held(name: str, operator: str, value: Any, cut: Cut) -> Booleans:
 
     categories = [canonical_text(category) for category in cut.categories]
     return holds(pandas.Series(categories, dtype=object), Condition(name, operator, value))
+
+
+def sets_few_between(groups: Sequence[Integers], rows: Integers, minimum: int) -> bool:
+    """Return whether the bins of one number that a single task has set fewer than `minimum` rows apart together, which no one of them does alone.
+
+    Parameters
+    ----------
+    groups, rows, minimum
+        As of `readings.sets_few_apart`, which is stricter: there each answer is a task of its own.
+    """
+    _, together = np.unique(np.stack(groups), axis=1, return_inverse=True)
+    sizes = np.bincount(together.ravel(), weights=rows)[together.ravel()]
+    alone = [np.bincount(one - GONE, weights=rows)[one - GONE] == sizes for one in groups]
+    return bool(((sizes > 0) & (sizes < minimum) & ~np.any(alone, axis=0)).any())

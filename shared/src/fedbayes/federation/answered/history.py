@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..errors import MembersError, ThresholdError
 from ..tables import node_databases
 from . import linked, readings, selections, sources
-from .cut_columns import FEW_BETWEEN, in_numbers
+from .cut_columns import FEW_BETWEEN, in_numbers, sets_few_between
 from .organizations import Answers, Members
 from .questions import Questions
 from .readings import Readings
@@ -263,7 +263,7 @@ class History:
             if len(several) > 1:
                 rows, read = Counter(self._source.texts(name)), self._source.reads([name], None, ())
                 groups = [readings.groups_of(list(rows), readings.bins_of(read[name], cuts)) for cuts in several]
-                if readings.sets_few_between(groups, np.array(list(rows.values())), self._policy.minimum_count):
+                if sets_few_between(groups, np.array(list(rows.values())), self._policy.minimum_count):
                     raise ThresholdError(FEW_BETWEEN)
 
     def _check_readings(self) -> None:

@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from ...bayes.formulae.formula import as_numbers
 from ...bayes.values.encoding import canonical_text
 from ...bayes.values.written import pointed
 from ...typing import Integers
+from ..tables.words import NUMBERS, usual_gone
 from ..tables.words import PLAIN as PLAIN
-from ..tables.words import usual_gone
 from .moved_numbers import moves_few
 from .record import Record, Remembered
 
@@ -39,6 +40,8 @@ SHOWN = "description of\x1f"
 finds in its own data against what was told before: they are no choice of a task, and a description is for whoever wants to fit later."""
 CUT = "bins"
 """Stands for an operator where words tell of bins."""
+NO_NUMBER = "no number"
+"""Stands for an operator where a column that is cut from a number is missing: where the number is, and where a text is in its place."""
 Texts = Callable[[str], "list[str | None]"]
 """Gives a column's canonical texts, one a row."""
 GONE = -1
@@ -60,10 +63,14 @@ def groups_of(texts: Sequence[str | None], words: str) -> Integers:
     words : str
         From `words_of`.
     """
-    missing, listed, _, *conditions = json.loads(words)
+    missing, listed, _, *more = json.loads(words)
+    conditions = [one for one in more if one != NUMBERS]
     texts, missing, listed = ([_plain(text) for text in some] for some in (texts, missing, listed))
     recode, allowed = _recode(words), frozenset(listed)
     gone = frozenset(missing) | usual_gone(texts, missing, allowed, recode)
+    if NUMBERS in more:
+        recode = dict(zip(texts, map(canonical_text, as_numbers(_recoded(texts, gone, recode))), strict=True))
+        gone |= {text for text, number in recode.items() if number is None}
     if conditions and conditions[0][0] == CUT:
         return _cut(texts, gone, recode, conditions[0][1])
     if conditions:
@@ -140,7 +147,7 @@ def _held(
     for operator, value in conditions:
         number = operator not in ("==", "!=", "in", "missing")
         column = pandas.to_numeric(values, errors="coerce") if number else values
-        held &= holds(column, Condition("value", operator, _pointed(value)))
+        held &= holds(column, Condition("value", "missing" if operator == NO_NUMBER else operator, _pointed(value)))
     return held.astype(np.int64)
 
 
@@ -189,20 +196,6 @@ def sets_few_apart(groups: Sequence[Integers], rows: Integers, minimum: int) -> 
     for one in table:
         changed |= np.bincount(one - GONE, weights=rows)[one - GONE] > sizes
     return bool((changed & (sizes > 0) & (sizes < minimum)).any())
-
-
-def sets_few_between(groups: Sequence[Integers], rows: Integers, minimum: int) -> bool:
-    """Return whether the bins of one number that a single task has set fewer than `minimum` rows apart together, which no one of them does alone.
-
-    Parameters
-    ----------
-    groups, rows, minimum
-        As of `sets_few_apart`, which is stricter: there each answer is a task of its own.
-    """
-    _, together = np.unique(np.stack(groups), axis=1, return_inverse=True)
-    sizes = np.bincount(together.ravel(), weights=rows)[together.ravel()]
-    alone = [np.bincount(one - GONE, weights=rows)[one - GONE] == sizes for one in groups]
-    return bool(((sizes > 0) & (sizes < minimum) & ~np.any(alone, axis=0)).any())
 
 
 class Readings(Record):

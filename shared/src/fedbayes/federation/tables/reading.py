@@ -210,12 +210,12 @@ class Source:
         words = {}
         for name in set(columns).intersection(self.names):
             recode: Mapping[str, Any] = {}
-            rule = reading.rule(name)
-            missing, listed = rule.missing - rule.listed, rule.listed
+            rule, numbers = reading.rule(name), False
+            missing, listed = (rule.missing | (USUAL if rule.numeric else set())) - rule.listed, rule.listed
             if name in entries and name not in identifiers and entries[name].recode:
-                recode = entries[name].recoded(rule)
+                recode, numbers = entries[name].recoded(rule), entries[name].is_number
                 listed = entries[name].known((domain or {}).get(name), missing)
-            words[name] = words_of(missing, listed, recode)
+            words[name] = words_of(missing, listed, recode, numbers)
         return words
 
     @property

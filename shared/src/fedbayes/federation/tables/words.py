@@ -9,11 +9,17 @@ from typing import Any
 from ...bayes.values.encoding import canonical_text, number_of
 from ...bayes.values.missing import USUAL
 
+NUMBERS = ["numbers"]
+"""In words: what is no number, when all is recoded, is missing."""
 
-def words_of(missing: Collection[str], listed: Collection[str], recode: Mapping[str, Any]) -> str:
-    """Return a reading as text: missing values, known values (none: all are known) and recodes, in canonical texts."""
+
+def words_of(
+    missing: Collection[str], listed: Collection[str], recode: Mapping[str, Any], numbers: bool = False
+) -> str:
+    """Return a reading as text: missing values, known values (none: all are known) and recodes, in canonical texts, and whether all others are `NUMBERS`."""
     recoded = {key: canonical_text(value) for key, value in sorted(recode.items())}
-    return json.dumps([sorted(set(missing) - set(listed)), sorted(listed), recoded], separators=(",", ":"))
+    content = [sorted(set(missing) - set(listed)), sorted(listed), recoded, *([NUMBERS] if numbers else [])]
+    return json.dumps(content, separators=(",", ":"))
 
 
 def usual_gone(
