@@ -14,7 +14,7 @@ from fedbayes.federation import errors
 from fedbayes.federation.answered import readings
 from fedbayes.federation.answered.readings import Readings, groups_of, sets_few_apart
 from fedbayes.federation.errors import StationError
-from fedbayes.federation.tables.words import words_of
+from fedbayes.federation.tables.words import NUMBERS, words_of
 
 ROWS = 120
 REFUSED = "would set apart"
@@ -301,6 +301,19 @@ def test_what_is_no_number_is_missing_where_a_dictionary_says_numbers(tmp_path, 
         asked_of_codes(tmp_path / "nothing remembered", {"code": study}, gap, ledger=None)
 
 
+def test_known_values_of_a_schema_file_make_no_column_one_of_numbers(tmp_path, monkeypatch):
+    """Beside a text `NA` is a value, whatever the file says, but where a dictionary declares it missing."""
+    monkeypatch.setattr(f"{__name__}.CODES", [*CODES, "unknown"])
+    monkeypatch.setattr(
+        "fedbayes.federation.node.policy.Policy.schema_content", lambda _: {"code": {"categories": CODES[:3]}}
+    )
+    study = {"code": {"type": "category", "missing": ["NA"]}}
+    first, second = asked_of_codes(tmp_path / "allowed", study, "NA", allow_differences=True)
+    assert second == first - 1, "a control"
+    with pytest.raises(errors.ThresholdError, match=REFUSED):
+        asked_of_codes(tmp_path / "held", study, "NA")
+
+
 def test_what_a_station_declares_to_be_missing_is_no_value_in_a_task(tmp_path, monkeypatch):
     schema = {"code": {"missing": ["9"]}}
     monkeypatch.setattr("fedbayes.federation.node.policy.Policy.schema_content", lambda _: schema)
@@ -322,7 +335,7 @@ def test_what_a_station_declares_to_be_missing_is_no_value_in_a_task(tmp_path, m
         (["true", "false", "NA"], words(), [0, 1, 2]),
         (["NA", "None"], words(), [0, 1]),
         (["a", "b", "c"], words(listed=["a", "b", "c"], c="nowhere"), [0, 1, -1]),  # no category, so missing
-        (["1", "true", "2", "<5", "7"], words_of((), (), {"<5": 2, "7": "gone"}, numbers=True), [0, 0, 1, 1, -1]),
+        (["1", "true", "2", "<5", "7"], words_of((), (), {"<5": 2, "7": "gone"}, NUMBERS), [0, 0, 1, 1, -1]),
     ],
 )
 def test_usual_texts_are_missing_among_numbers(texts, read, groups):

@@ -26,7 +26,7 @@ from ...bayes.formulae.formula import as_numbers
 from ...bayes.values.encoding import canonical_text
 from ...bayes.values.written import pointed
 from ...typing import Integers
-from ..tables.words import NUMBERS, usual_gone
+from ..tables.words import NUMBERS, OPEN, usual_gone
 from ..tables.words import PLAIN as PLAIN
 from .moved_numbers import moves_few
 from .record import Record, Remembered
@@ -64,10 +64,11 @@ def groups_of(texts: Sequence[str | None], words: str) -> Integers:
         From `words_of`.
     """
     missing, listed, _, *more = json.loads(words)
-    conditions = [one for one in more if one != NUMBERS]
+    conditions = [one for one in more if one not in (NUMBERS, OPEN)]
     texts, missing, listed = ([_plain(text) for text in some] for some in (texts, missing, listed))
     recode, allowed = _recode(words), frozenset(listed)
-    gone = frozenset(missing) | usual_gone(texts, missing, allowed, recode)
+    decides = frozenset() if OPEN in more else allowed
+    gone = frozenset(missing) | usual_gone(texts, missing, decides, {*recode, *allowed})
     if NUMBERS in more:
         recode = dict(zip(texts, map(canonical_text, as_numbers(_recoded(texts, gone, recode))), strict=True))
         gone |= {text for text, number in recode.items() if number is None}

@@ -22,7 +22,7 @@ from .dialect import Dialect, of_file
 from .files import column_names, settled
 from .names import check_distinct
 from .small_csv import SmallTable, header_of, read_small_csv
-from .words import words_of
+from .words import NUMBERS, OPEN, words_of
 
 if TYPE_CHECKING:
     from .databases import Database
@@ -209,13 +209,13 @@ class Source:
         reading, entries = self._reading(domain, identifiers), self._dictionary.columns if self._dictionary else {}
         words = {}
         for name in set(columns).intersection(self.names):
-            recode: Mapping[str, Any] = {}
-            rule, numbers = reading.rule(name), False
+            rule, recode = reading.rule(name), dict[str, Any]()
+            marks = [OPEN] if rule.listed and not rule.closed else []
             missing, listed = (rule.missing | (USUAL if rule.numeric else set())) - rule.listed, rule.listed
             if name in entries and name not in identifiers and entries[name].recode:
-                recode, numbers = entries[name].recoded(rule), entries[name].is_number
+                recode, marks = entries[name].recoded(rule), [NUMBERS] if entries[name].is_number else marks
                 listed = entries[name].known((domain or {}).get(name), missing)
-            words[name] = words_of(missing, listed, recode, numbers)
+            words[name] = words_of(missing, listed, recode, *marks)
         return words
 
     @property

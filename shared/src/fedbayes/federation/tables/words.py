@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ...bayes.values.encoding import canonical_text, number_of
@@ -11,14 +11,16 @@ from ...bayes.values.missing import USUAL
 
 NUMBERS = ["numbers"]
 """In words: what is no number, when all is recoded, is missing."""
+OPEN = ["open"]
+"""In words: the station's schema file alone has the known values, so that the column's own cells decide whether it is one of numbers."""
 
 
 def words_of(
-    missing: Collection[str], listed: Collection[str], recode: Mapping[str, Any], numbers: bool = False
+    missing: Collection[str], listed: Collection[str], recode: Mapping[str, Any], *marks: Sequence[str]
 ) -> str:
-    """Return a reading as text: missing values, known values (none: all are known) and recodes, in canonical texts, and whether all others are `NUMBERS`."""
+    """Return a reading as text: missing values, known values (none: all are known) and recodes, in canonical texts, and `NUMBERS` or `OPEN`."""
     recoded = {key: canonical_text(value) for key, value in sorted(recode.items())}
-    content = [sorted(set(missing) - set(listed)), sorted(listed), recoded, *([NUMBERS] if numbers else [])]
+    content = [sorted(set(missing) - set(listed)), sorted(listed), recoded, *marks]
     return json.dumps(content, separators=(",", ":"))
 
 
