@@ -295,3 +295,52 @@ def test_a_family_that_is_read_as_another_one_is_not_told(federation):
         read = {"columns": {"family": {"type": "category", "categories": names, "recode": {"f3": "f4"}}}}
         with pytest.raises(ThresholdError, match="would set apart fewer rows"):
             running.run("verticox", "fit", {**FIT, "cluster": "family", "dictionary": read})
+
+
+def cut_at(rank: int, frame: pd.DataFrame) -> dict[str, Any]:
+    """Return a dictionary that cuts age below so many records."""
+    at = float(np.sort(frame["age"])[rank - 1 : rank + 1].mean())
+    old = {"type": "category", "categories": ["no", "yes"], "cut": {"column": "age", "at": [at]}}
+    return {"dictionary": {"columns": {"old": old}}}
+
+
+def aged() -> pd.DataFrame:
+    """Return records of whom the one of median age dies first of all."""
+    draw = np.random.default_rng(6)
+    frame = table().assign(age=draw.normal(60, 9, ROWS).round(4))
+    first = frame["age"].sort_values().index[ROWS // 2]
+    frame.loc[first, ["time", "event"]] = (0.5, 1)
+    return frame
+
+
+@pytest.mark.parametrize("given", [{"features": ["old", "y"]}, {"strata": "old"}], ids=["feature", "strata"])
+def test_cuts_of_two_fits_that_one_record_lies_between(tmp_path, given):
+    frame, asked = aged(), {**FIT, **given}
+    parts = {"a": ["x", "y", "z"], "c": ["time", "event", "age"]}
+    with remembering(by_columns(frame, parts), tmp_path) as running:
+        assert running.run("verticox", "fit", {**asked, **cut_at(100, frame)})
+        assert running.run("verticox", "fit", {**asked, **cut_at(100, frame)}), "the same again"
+        with pytest.raises(ThresholdError, match="would set apart"):
+            running.run("verticox", "fit", {**asked, **cut_at(101, frame)})
+        assert running.run("verticox", "fit", {**asked, **cut_at(130, frame)}), "far from it"
+
+
+def test_a_node_that_remembers_nothing_fits_no_cuts(tmp_path, monkeypatch):
+    frame = aged()
+    monkeypatch.setattr("fedbayes.federation.tables.node_databases.embedded_record", lambda: None)
+    with (
+        remembering(by_columns(frame, {"a": ["y", "age"], "c": ["time", "event"]}), tmp_path, ledger=None) as running,
+        pytest.raises(ThresholdError, match="no folder database"),
+    ):
+        running.run("verticox", "fit", {**FIT, "features": ["old", "y"], **cut_at(100, frame)})
+
+
+@pytest.mark.audit
+def test_control_unheld_two_fits_tell_when_the_record_between_has_its_event(tmp_path):
+    """The gradient that moves from one fit to the other is that record's martingale residual: next to 1, of an event before all others."""
+    frame, asked = aged(), {**FIT, "features": ["old", "y"], "tolerance": 1e-9}
+    parts = {"a": ["y", "age"], "c": ["time", "event"]}
+    with remembering(by_columns(frame, parts), tmp_path, allow_differences=True) as running:
+        one, other = (running.run("verticox", "fit", {**asked, **cut_at(rank, frame)})["model"] for rank in (100, 101))
+    moved = np.linalg.solve(np.array(one["covariance"]), coefficients(one) - coefficients(other))
+    assert moved[0] == pytest.approx(1.0, abs=0.05)

@@ -61,6 +61,8 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     identifier = identifier_of(question, here)
     if not here_of and not outcome and not grouping:
         return PrepareReply(None)
+    for name in sorted({*beside, *features, *grouping}.intersection(station.cut)):
+        station.history.note_bins(name, None, (), chosen=True)
     frame = station.data(columns=list(dict.fromkeys([*identifier, *outcome, *beside, *features, *grouping])))
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
