@@ -344,3 +344,45 @@ def test_control_unheld_two_fits_tell_when_the_record_between_has_its_event(tmp_
         one, other = (running.run("verticox", "fit", {**asked, **cut_at(rank, frame)})["model"] for rank in (100, 101))
     moved = np.linalg.solve(np.array(one["covariance"]), coefficients(one) - coefficients(other))
     assert moved[0] == pytest.approx(1.0, abs=0.05)
+
+
+def kinked(low: float, **more: Any) -> dict[str, Any]:
+    """Return a fit by age that is the same for all below `low`."""
+    spline = f"bs(age, df=1, degree=1, lower_bound={low!r}, upper_bound=75.0)"
+    return {**FIT, "features": None, "formula": f"~ {spline} + y", "tolerance": 1e-9, **more}
+
+
+def beside_one(frame: pd.DataFrame) -> tuple[float, float]:
+    """Return the age of who is farthest from the next ones, in the lower quarter, and how far; who dies first of all."""
+    ages = np.sort(frame["age"])[20:50]
+    room = np.minimum(np.diff(ages)[:-1], np.diff(ages)[1:])
+    found = float(ages[1 + np.argmax(room)])
+    frame.loc[frame["age"] == found, ["time", "event"]] = (0.25, 1)
+    return found, 0.95 * float(room.max())
+
+
+def test_bounds_of_splines_of_several_fits_that_one_record_lies_between(tmp_path):
+    frame = aged()
+    age, room = beside_one(frame)
+    with remembering(by_columns(frame, {"a": ["y", "age"], "c": ["time", "event"]}), tmp_path) as running:
+        assert running.run("verticox", "fit", kinked(age - room))
+        assert running.run("verticox", "fit", kinked(age - room, penalty=0.5)), "the same bounds again"
+        with pytest.raises(ThresholdError, match="would set apart"):
+            running.run("verticox", "fit", kinked(age + room))
+        assert running.run("verticox", "fit", kinked(age + 6.0)), "far from them"
+
+
+@pytest.mark.audit
+def test_control_unheld_three_fits_by_splines_tell_of_the_record_between(tmp_path):
+    """The second difference of their gradients is a tent over that record alone, times its martingale residual."""
+    frame, found = aged(), []
+    age, room = beside_one(frame)
+    tables = by_columns(frame, {"a": ["y", "age"], "c": ["time", "event"]})
+    with remembering(tables, tmp_path, allow_differences=True) as running:
+        for low in (age - room, age, age + room):
+            model = running.run("verticox", "fit", kinked(low))["model"]
+            units = np.array([75.0 - low, 1.0])
+            found.append(coefficients(model) / units)
+            covariance = np.array(model["covariance"]) / np.outer(units, units)
+    moved = np.linalg.solve(covariance, found[0] - 2.0 * found[1] + found[2])
+    assert moved[0] / room == pytest.approx(1.0, abs=0.25)

@@ -61,8 +61,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     identifier = identifier_of(question, here)
     if not here_of and not outcome and not grouping:
         return PrepareReply(None)
-    for name in sorted({*beside, *features, *grouping}.intersection(station.cut)):
-        station.history.note_bins(name, None, (), chosen=True)
+    _note_points(station, [*beside, *features, *grouping], every)
     frame = station.data(columns=list(dict.fromkeys([*identifier, *outcome, *beside, *features, *grouping])))
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
@@ -83,6 +82,16 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     rest = (own.references, rounded_up(present), known, levels, [part.side for part in parts], clusters)
     described_columns = Described(own.columns, scales, len(frame), described, reach(single), *rest)
     return PrepareReply(station.exact(described_columns, ANSWER, summed=False))
+
+
+def _note_points(station: Station, columns: list[str], terms: Terms | None) -> None:
+    """Note for the answer where numbers are cut, and where splines have kinks: by three fits with these beside one record its part follows."""
+    for name in sorted(set(columns).intersection(station.cut)):
+        station.history.note_bins(name, None, (), chosen=True)
+    for factor in () if terms is None else terms.factors.values():
+        if (spline := factor.spline) is not None and spline.low is not None and spline.high is not None:
+            kinks = spline.edges if spline.degree == 1 else (spline.low, spline.high)
+            station.history.note_bins(factor.columns[0], None, kinks, chosen=False)
 
 
 def identifier_of(question: Question, here: set[str]) -> list[str]:
