@@ -283,11 +283,10 @@ def test_what_is_missing_among_numbers_is_no_value_in_another_task(tmp_path):
 @pytest.mark.parametrize(
     ("codes", "gap", "study"),
     [
-        (CODES, "7", {"type": "number", "recode": {"7": "gone"}}),
         (CODES, "<5", {"type": "integer", "recode": {"nowhere": 0}}),
         (["1", "b", "c"], "NA", {"type": "number"}),
     ],
-    ids=["a number recoded to a name", "a text beside a recode", "texts that are called numbers"],
+    ids=["a text beside a recode", "texts that are called numbers"],
 )
 def test_what_is_no_number_is_missing_where_a_dictionary_says_numbers(tmp_path, monkeypatch, codes, gap, study):
     """A recode of numbers makes all else missing, and to call a column numbers the usual texts: the second count has a person less."""
@@ -396,7 +395,7 @@ def test_a_number_has_no_recode_to_what_is_none(tmp_path, monkeypatch, name, hel
         return np.array(model["features"]["weight"]["count"])
 
     refused = pytest.raises(errors.ArgumentError, match="no number; list codes") if held else nullcontext()
-    with remembering(tables, tmp_path, helpers=()) as federation:
+    with remembering(tables, tmp_path, helpers=(), allow_differences=not held) as federation:
         first = counted(federation)
         with refused:
             gone = first - counted(federation, dictionary={"columns": study})
