@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from .cases import Case, Outcome, close, judge, same
 from .network_fit import ALGORITHM, check_fit, codes_of, drawn_public_records, fit_cases
-from .records import roles, unknown_columns
+from .records import number, roles, unknown_columns
 from .rows import HUGE_EPSILON, compare_scores, limits
-from .states import drawn_states
+from .states import drawn_states, few_beside, is_covered
 from .tables import horizontal, joined, population, stacked, vertical
 
 
@@ -182,8 +182,22 @@ def _needed(case: Case, outcome: Outcome, label: bool) -> list[str]:
 
 
 def _may(case: Case, outcome: Outcome) -> list[tuple[str, str]]:
-    """Return why a network may be useless: nothing but the label, or a label that has one state."""
-    return [("ArgumentError", "there is nothing to predict from")] if outcome.results and _idle(case, outcome) else []
+    """Return why a network may be useless: nothing but the label, or a label that has one state; or refused: few records beside one of its cut points."""
+    if not outcome.results:
+        return []
+    beside = not is_covered(case) and _cut_by_model(case, outcome.results[0]["model"]["nodes"])
+    may = [("ThresholdError", "the network's cut points leave few records of a station on a side")] if beside else []
+    return may + ([("ArgumentError", "there is nothing to predict from")] if _idle(case, outcome) else [])
+
+
+def _cut_by_model(case: Case, nodes: dict[str, Any]) -> bool:
+    for columns in case.stations().values():
+        for name in set(columns) & set(nodes):
+            cuts = nodes[name]["cuts"] or []
+            values = [number(cell) for cell in columns[name] if cell is not None] if cuts else []
+            if few_beside(np.searchsorted(cuts, values, side="right"), len(cuts), case):
+                return True
+    return False
 
 
 def _idle(case: Case, outcome: Outcome) -> bool:
@@ -209,9 +223,8 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
         needed = _needed(case, outcome, label=True)
         if any((codes[name] < 0).any() for name in needed):
             return  # records with gaps are scored over what is known of them
-        minimum = 0 if epsilon is not None else case.least_told
         shown = {**shown, "diagnostics": {**result["diagnostics"], "confusion": shown["confusion"]}}
-        compare_evaluated(shown, model, codes, _target(case), minimum, "criteria" in shown)
+        compare_evaluated(shown, model, codes, _target(case), case.least_told, "criteria" in shown)
 
     judge(case, outcome, _not_evaluated(case, outcome), compare, _may(case, outcome))
 
