@@ -32,6 +32,7 @@ LARGE = (
     ("pigs", 3),
     ("link", 2),
     ("munin1", 2),
+    ("munin", 1),
     ("barley", 2),
     ("pathfinder", 2),
     ("diabetes", 1),
@@ -40,7 +41,7 @@ LARGE = (
 )
 NETWORKS = (*((name, 3) for name in SMALL), *LARGE)
 """Networks, and the most parents of a node that are tried with each."""
-LONG = ("pigs", "link", "munin1", "pathfinder", "diabetes", "mildew")
+LONG = ("pigs", "link", "munin1", "munin", "pathfinder", "diabetes", "mildew")
 """Minutes each: `FEDBAYES_NETWORKS_ALL=1` has them too."""
 
 
