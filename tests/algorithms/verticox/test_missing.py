@@ -9,7 +9,7 @@ from party_kit import by_columns
 
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, ThresholdError
 from v6_verticox.cox import likelihood
-from v6_verticox.cox.scores import step_of
+from v6_verticox.cox.scores import coarse_groups, step_of
 from v6_verticox.rounds import setup
 
 ROWS = 400
@@ -121,6 +121,18 @@ def test_a_few_gaps_are_not_counted_by_groups_and_steps_either():
     groups = [group for one in (metrics["calibration"], *metrics["calibration_by_time"]) for group in one["groups"]]
     assert {group["records"] for group in groups} == {metrics["records"]} == {None}
     assert metrics["step"] == step_of(200) < step_of(198)
+
+
+def test_the_steps_of_groups_do_not_say_how_many_records_are_complete():
+    """Of 200 records in ten groups, 196 to 200 may be complete: groups of 20 have the steps of those of 19; by their own sizes they would not."""
+    told = []
+    for records in (196, 200):
+        sizes = [records // 10 + (part < records % 10) for part in range(10)]
+        groups = [{"records": float(size), "observed": 0.5 + part / 30.0} for part, size in enumerate(sizes)]
+        told.append([group["observed"] for group in coarse_groups(groups, fewest=200 - 5 + 1)])
+        assert {round(float(observed) / step_of(19.6), 9) % 1 for observed in told[-1]} == {0.0}
+    assert told[0] == told[1]
+    assert step_of(20) != step_of(19.6)
 
 
 def test_control_many_gaps_are_counted_by_both():

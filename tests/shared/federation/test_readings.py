@@ -1,7 +1,5 @@
 """Exact answers by two readings of a column that differ in a few rows: what a node remembers, and what it refuses."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +12,7 @@ from fedbayes.federation import errors
 from fedbayes.federation.answered import readings
 from fedbayes.federation.answered.readings import Readings, groups_of, sets_few_apart
 from fedbayes.federation.errors import StationError
-from fedbayes.federation.tables.words import NUMBERS, words_of
+from fedbayes.federation.tables.words import words_of
 
 ROWS = 120
 REFUSED = "would set apart"
@@ -251,96 +249,6 @@ def test_a_recode_of_one_row_of_a_column_whose_categories_nobody_gives(tmp_path,
             both()
 
 
-CODES = ["1", "2", "3"]
-AS_CATEGORIES = {"code": {"type": "category", "categories": [*CODES, "NA"]}}
-
-
-def asked_of_codes(tmp_path, study, gap, **given):
-    """Return counts of the ill who do not have the first code, without a dictionary and with it; one row, of one who is ill, has a gap."""
-    rng = np.random.default_rng(5)
-    codes, ill = rng.choice(CODES, ROWS).astype(object), rng.choice(["no", "yes"], ROWS)
-    codes[17], ill[17] = gap, "yes"
-    ids = [f"p{row}" for row in range(ROWS)]
-    tables = {"a": {"id": ids, "code": codes}, "b": {"id": ids, "ill": ill}}
-    tests = [{"column": "code", "op": "!=", "value": 1}, {"column": "ill", "op": "==", "value": "yes"}]
-    with remembering(tables, tmp_path, **given) as federation:
-        return [
-            federation.run("scalar_product", "count", {"conditions": tests, "id_column": "id", **more})["count"]
-            for more in ({}, {"dictionary": {"columns": study}})
-        ]
-
-
-def test_what_is_missing_among_numbers_is_no_value_in_another_task(tmp_path):
-    """`NA` among numbers is missing, but where a dictionary lists it: the second count has one person more."""
-    first, second = asked_of_codes(tmp_path / "allowed", AS_CATEGORIES, "NA", allow_differences=True)
-    assert second == first + 1, "a control"
-    with pytest.raises(errors.ThresholdError, match=REFUSED):
-        asked_of_codes(tmp_path / "held", AS_CATEGORIES, "NA")
-    first, second = asked_of_codes(tmp_path / "no gap", AS_CATEGORIES, "2")
-    assert first == second
-
-
-@pytest.mark.parametrize(
-    ("codes", "gap", "study"),
-    [
-        (CODES, "<5", {"type": "integer", "recode": {"nowhere": 0}}),
-        (["1", "b", "c"], "NA", {"type": "number"}),
-    ],
-    ids=["a text beside a recode", "texts that are called numbers"],
-)
-def test_what_is_no_number_is_missing_where_a_dictionary_says_numbers(tmp_path, monkeypatch, codes, gap, study):
-    """A recode of numbers makes all else missing, and to call a column numbers the usual texts: the second count has a person less."""
-    monkeypatch.setattr(f"{__name__}.CODES", codes)
-    first, second = asked_of_codes(tmp_path / "allowed", {"code": study}, gap, allow_differences=True)
-    assert second == first - 1, "a control"
-    with pytest.raises(errors.ThresholdError, match=REFUSED):
-        asked_of_codes(tmp_path / "held", {"code": study}, gap)
-    monkeypatch.setattr("fedbayes.federation.tables.node_databases.embedded_record", lambda: None)
-    with pytest.raises(errors.ThresholdError, match="no folder database"):
-        asked_of_codes(tmp_path / "nothing remembered", {"code": study}, gap, ledger=None)
-
-
-def test_known_values_of_a_schema_file_make_no_column_one_of_numbers(tmp_path, monkeypatch):
-    """Beside a text `NA` is a value, whatever the file says, but where a dictionary declares it missing."""
-    monkeypatch.setattr(f"{__name__}.CODES", [*CODES, "unknown"])
-    monkeypatch.setattr(
-        "fedbayes.federation.node.policy.Policy.schema_content", lambda _: {"code": {"categories": CODES[:3]}}
-    )
-    study = {"code": {"type": "category", "missing": ["NA"]}}
-    first, second = asked_of_codes(tmp_path / "allowed", study, "NA", allow_differences=True)
-    assert second == first - 1, "a control"
-    with pytest.raises(errors.ThresholdError, match=REFUSED):
-        asked_of_codes(tmp_path / "held", study, "NA")
-
-
-def test_what_a_station_declares_to_be_missing_is_no_value_in_a_task(tmp_path, monkeypatch):
-    schema = {"code": {"missing": ["9"]}}
-    monkeypatch.setattr("fedbayes.federation.node.policy.Policy.schema_content", lambda _: schema)
-    study = {"code": {"type": "category", "categories": [*CODES, "9"]}}
-    first, second = asked_of_codes(tmp_path / "allowed", study, "9", allow_differences=True)
-    assert second == first + 1, "a control"
-    with pytest.raises(errors.ThresholdError, match=REFUSED):
-        asked_of_codes(tmp_path / "held", study, "9")
-
-
-@pytest.mark.parametrize(
-    ("texts", "read", "groups"),
-    [
-        (["1", "2", "NA"], words(), [0, 1, -1]),
-        (["1", "x", "NA"], words(), [0, 1, 2]),
-        (["1", "x", "NA"], words(missing=["x"]), [0, -1, -1]),
-        (["1", "2", "NA"], words(listed=["1", "2", "NA"]), [0, 1, 2]),
-        (["1", "2", "NA"], words(NA="2"), [0, 1, 1]),
-        (["true", "false", "NA"], words(), [0, 1, 2]),
-        (["NA", "None"], words(), [0, 1]),
-        (["a", "b", "c"], words(listed=["a", "b", "c"], c="nowhere"), [0, 1, -1]),  # no category, so missing
-        (["1", "true", "2", "<5", "7"], words_of((), (), {"<5": 2, "7": "gone"}, NUMBERS), [0, 0, 1, 1, -1]),
-    ],
-)
-def test_usual_texts_are_missing_among_numbers(texts, read, groups):
-    assert groups_of(texts, read).tolist() == groups
-
-
 @pytest.mark.parametrize("name", ["vertibayes", "dp_naive_bayes"])
 def test_an_identifier_has_no_recode(tmp_path, name):
     """It was none in the table, but in the record of readings: the task read as another one was recorded to."""
@@ -348,58 +256,6 @@ def test_an_identifier_has_no_recode(tmp_path, name):
     given = NETWORK if name == "vertibayes" else {"label": "ill", "features": ["town"], "noise": "none"}
     with pytest.raises(errors.ArgumentError, match="leave recode out"):
         asked(tmp_path, [(name, "fit", given, study)])
-
-
-@pytest.mark.parametrize("recorded", [True, False], ids=["record", "no record"])
-def test_a_number_of_one_row_is_no_other_in_a_sum(tmp_path, monkeypatch, recorded):
-    """Who knows one person's exact weight reads the same person's dose at another station from the difference of two products."""
-    rng = np.random.default_rng(3)
-    parts = {"a": {"weight": rng.uniform(40, 99, ROWS).round(2)}, "b": {"dose": rng.uniform(1, 9, ROWS).round(3)}}
-    tables = {party: {"id": [f"p{row}" for row in range(ROWS)], **columns} for party, columns in parts.items()}
-    weight, dose = parts["a"]["weight"][17], parts["b"]["dose"][17]
-    study = {"columns": {"weight": {"type": "number", "recode": {str(weight): 0}}}}
-
-    def both(federation):
-        asked = {"columns": ["weight", "dose"], "id_column": "id"}
-        first = federation.run("scalar_product", "scalar_product", asked)["scalar_product"]
-        return (
-            first - federation.run("scalar_product", "scalar_product", {**asked, "dictionary": study})["scalar_product"]
-        )
-
-    with remembering(tables, tmp_path, allow_differences=True) as federation:
-        assert both(federation) / weight == pytest.approx(dose, abs=1e-4), "a control"
-    if not recorded:
-        monkeypatch.setattr("fedbayes.federation.tables.node_databases.embedded_record", lambda: None)
-    refused = pytest.raises(errors.ThresholdError, match=r"would set apart|no folder database")
-    with remembering(tables, tmp_path, **({} if recorded else {"ledger": None})) as federation, refused:
-        both(federation)
-
-
-@pytest.mark.parametrize(
-    ("name", "held"), [("NA", True), ("another", True), ("inf", True), ("NA", False), ("another", False)]
-)
-def test_a_number_has_no_recode_to_what_is_none(tmp_path, monkeypatch, name, held):
-    """It was missing: beside twenty gaps the record took the task for one that names a category, and the difference of two fits told the label."""
-    if not held:
-        monkeypatch.setattr("fedbayes.bayes.dictionaries.entry.as_numbers", lambda _: np.zeros(1))
-    rng = np.random.default_rng(3)
-    labels = {party: rng.choice(["no", "yes"], ROWS) for party in "abc"}
-    tables = {party: {"ill": ill, "weight": rng.uniform(40, 99, ROWS).round(2)} for party, ill in labels.items()}
-    tables["a"]["weight"][20:40] = np.nan
-    study = {"weight": {"type": "number", "recode": {str(tables["a"]["weight"][17]): name}}}
-    domain = {"weight": {"bounds": [30, 110]}, "ill": {"categories": ["no", "yes"]}}
-    asked = {"label": "ill", "features": ["weight"], "domain": domain, "noise": "none", "statistics": "gaussian"}
-
-    def counted(federation, **more):
-        model = federation.run("dp_naive_bayes", "fit", {**asked, **more})["model"]
-        return np.array(model["features"]["weight"]["count"])
-
-    refused = pytest.raises(errors.ArgumentError, match="no number; list codes") if held else nullcontext()
-    with remembering(tables, tmp_path, helpers=(), allow_differences=not held) as federation:
-        first = counted(federation)
-        with refused:
-            gone = first - counted(federation, dictionary={"columns": study})
-            assert gone.tolist() == [labels["a"][17] == "no", labels["a"][17] == "yes"], "a control"
 
 
 def test_control_the_same_reading_noise_and_the_administrators_leave(tmp_path):

@@ -98,6 +98,9 @@ def test_absurd_sizes_are_refused_before_anything_is_made():
         lambda: TablesRequest(delivery(), AskedTables.of([["a"]]), 32, Installment(float("inf")), 1.0),
         lambda: TablesRequest(delivery(), AskedTables.of([["a"]]), 32, Installment(1.0), 0.0),
         lambda: TablesRequest(delivery(), AskedTables.of([]), 32, Installment(1.0), 1.0),
+        lambda: TablesRequest(
+            delivery(), AskedTables.of([["a"]]), 32, Installment(1.0), 1.0, None, True
+        ),  # a digest beside noise
         lambda: ExtendRequest(delivery(infos=[info("a"), info("b")]), 1, 32, [product], []),
         lambda: SubmitRequest(SETUP, [], 7),
         lambda: SubmitRequest(SETUP, [Wanted("states", ["a"])] * 1_000_000, 32),

@@ -179,7 +179,7 @@ class Station(TableReader):
         """Return `public_schema` as public metadata: the administrator wrote it to be published."""
         return self.gate.made(Public(self.public_schema()))
 
-    def exact(self, value: T, note: str = "", counts: Any = None, queries: int = 1, summed: bool = True) -> Exact[T]:
+    def exact(self, value: T, note: str, counts: Any = None, queries: int = 1, summed: bool = True) -> Exact[T]:
         """Return an exact aggregate, which may then leave, or be masked or shared.
 
         Parameters
@@ -222,7 +222,7 @@ class Station(TableReader):
 
     def further(self, value: T) -> Exact[T]:
         """Return more of an exact answer that the job counted as a question before, of this station or of records whose columns are spread; see `exact`."""
-        return self.exact(value, queries=0, summed=False)
+        return self.exact(value, "", queries=0, summed=False)
 
     def _guard(self, summed: bool) -> None:
         manifest = self.require_members()

@@ -44,9 +44,20 @@ def coarse_score(score: float | None, records: float) -> float | None:
     return round(round(score / step) * step, 15)
 
 
-def coarse_groups(groups: list[dict[str, float]]) -> list[dict[str, float]]:
-    """Return groups of a calibration with observed survival in steps of one of a group's records."""
-    return [{**group, "observed": coarse_score(group["observed"], group["records"])} for group in groups]
+def told_in_steps(name: str, score: float | None, records: float, minimum_count: int) -> dict[str, float | None]:
+    """Return a score of a fit and its step, None where nodes hide no counts and the score is told as it is."""
+    if minimum_count <= 1:
+        return {name: score, f"{name}_step": None}
+    return {name: coarse_score(score, records), f"{name}_step": step_of(records)}
+
+
+def coarse_groups(groups: list[dict[str, float]], fewest: float = math.inf) -> list[dict[str, float]]:
+    """Return groups of a calibration with observed survival in steps of one of a group's records.
+
+    `fewest`: of all groups, where how many there are is not told; then steps are those of its equal part, which no group is below.
+    """
+    most = fewest / max(len(groups), 1)
+    return [{**group, "observed": coarse_score(group["observed"], min(group["records"], most))} for group in groups]
 
 
 def without_counts(measured: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,20 +72,20 @@ def _uncounted(groups: list[dict[str, float]]) -> list[dict[str, float | None]]:
     return [{**group, "records": None} for group in groups]
 
 
-def coarse_measures(exact: Mapping[str, Any], rows: int | None = None) -> dict[str, Any]:
+def coarse_measures(exact: Mapping[str, Any], rows: int | None = None, limit: int = 0) -> dict[str, Any]:
     """Return the metrics of an evaluation as they are told, with their ``step``; the integrated score is that of the Brier scores that are told.
 
-    `rows`: by which steps are laid down instead of the records, where the number of these is not told.
+    `rows`: by which steps are laid down instead of the records, where it is not told which of these, fewer than `limit`, are left out.
     """
-    records = exact["records"] if rows is None else rows
+    records, fewest = (exact["records"], math.inf) if rows is None else (rows, rows - limit + 1)
     by_time = {name: [coarse_score(one, records) for one in exact[name]] for name in BY_TIME}
-    by_group = [{**one, "groups": coarse_groups(one["groups"])} for one in exact["calibration_by_time"]]
+    by_group = [{**one, "groups": coarse_groups(one["groups"], fewest)} for one in exact["calibration_by_time"]]
     return {
         **exact,
         **by_time,
         "step": step_of(records),
         "concordance": coarse_score(exact["concordance"], records),
         "integrated_brier_score": integrated(np.array(by_time["brier_scores"]), np.array(exact["times"])),
-        "calibration": {**exact["calibration"], "groups": coarse_groups(exact["calibration"]["groups"])},
+        "calibration": {**exact["calibration"], "groups": coarse_groups(exact["calibration"]["groups"], fewest)},
         "calibration_by_time": by_group,
     }

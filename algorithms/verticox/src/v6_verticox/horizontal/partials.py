@@ -161,4 +161,4 @@ def masked(station: Station, values: Floats) -> SumReply:
     far = bool(np.any(np.abs(values) > most))
     fixed = np.rint(np.clip(values, -most, most) * 2.0**BITS).astype(np.int64)
     vector: Array = np.append(fixed, np.int64(far))
-    return SumReply(station.mask(station.exact(vector, queries=0)))
+    return SumReply(station.mask(station.exact(vector, "", queries=0)))

@@ -12,7 +12,7 @@ from fedbayes.typing import Floats, Integers
 
 from ..cox.inference import coefficient_table, inverse, likelihood_ratio
 from ..cox.proportional import WEIGHTED, check, trend, unavailable
-from ..cox.scores import coarse_score, step_of
+from ..cox.scores import told_in_steps
 from ..cox.survival import curve_json
 from .fitting import Solution
 from .formula import entry_of
@@ -69,10 +69,7 @@ def model_json(
         "coefficients": coefficient_table(labels, coefficients, covariance),
         "covariance": covariance.tolist(),
         "naive_covariance": naive.tolist(),
-        "concordance": coarse_score(solution.concordance, tallied.records)
-        if minimum_count > 1
-        else solution.concordance,
-        "concordance_step": step_of(tallied.records) if minimum_count > 1 else None,
+        **told_in_steps("concordance", solution.concordance, tallied.records, minimum_count),
         "log_likelihood": solution.log_likelihood,
         "null_log_likelihood": solution.null,
         "likelihood_ratio_test": likelihood_ratio(gain, len(labels)),

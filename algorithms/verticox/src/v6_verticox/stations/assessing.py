@@ -67,13 +67,11 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     if request.task == "baseline":
         outcome = _counted(frame[present], outcome, predictor, request, limit)
         return AssessReply(station.further(_baseline(outcome, predictor, limit)))
-    exact, hidden = (
-        _measures(outcome, predictor, request, limit, _events(frame, time, event)),
-        0 < np.sum(~present) < limit,
-    )
+    exact = _measures(outcome, predictor, request, limit, _events(frame, time, event))
     note_times(station, time, exact["times"], request.times is not None)
-    measured = without_counts(coarse_measures(exact, len(frame))) if hidden else coarse_measures(exact)
-    return AssessReply(station.further(measured))
+    if 0 < np.sum(~present) < limit:
+        return AssessReply(station.further(without_counts(coarse_measures(exact, len(frame), limit))))
+    return AssessReply(station.further(coarse_measures(exact)))
 
 
 def _events(frame: Any, time: str, event: str) -> Floats:

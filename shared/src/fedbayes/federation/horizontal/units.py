@@ -23,7 +23,7 @@ from ..messages.codec import Message
 from ..station import Station
 
 UNITS = ("row", "identifier")
-MOST_ROWS_OF_ONE = 10_000  # identifier
+MOST_ROWS_OF_ONE = 10_000  # of one identifier
 
 
 class Unit(Message):

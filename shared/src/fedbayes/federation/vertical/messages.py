@@ -260,6 +260,8 @@ class TablesRequest(Message):
             raise ValueError("the tables of a batch are too large")
         if self.bits not in RINGS or not 0.0 < self.honest_fraction <= 1.0:
             raise ValueError("the ring or the honest fraction is malformed")
+        if self.seeded and self.noise is not None:
+            raise ValueError("noise needs no seed of the stations")
         if self.contrasts is not None:
             if self.noise is None:
                 raise ValueError("functions of tables are answered with noise only")
