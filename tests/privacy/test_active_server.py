@@ -47,8 +47,12 @@ TASKS = {
 
 @pytest.fixture(scope="module")
 def parties(tmp_path_factory):
+    return stations(tmp_path_factory.mktemp("server"))
+
+
+def stations(folder):
     """Return {"h": ..., "v": ...}: stations of a horizontal and of a vertical task, each with a ledger folder."""
-    folder, rng = tmp_path_factory.mktemp("server"), np.random.default_rng(4)
+    rng = np.random.default_rng(4)
     ids = [f"p{i:04d}" for i in range(ROWS)]
     z, w = rng.integers(0, 2, ROWS), rng.integers(0, 2, ROWS)
     times = np.round(rng.exponential(np.exp(-0.4 * z)), 3) + 0.001
