@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -15,8 +14,9 @@ from numpy.typing import NDArray
 
 from ..errors import MembersError, ThresholdError
 from ..tables import node_databases
-from . import linked, readings, selections, sources
+from . import readings, selections, sources
 from .cut_columns import FEW_BETWEEN, in_numbers, sets_few_between
+from .entered import Entered
 from .organizations import Answers, Members
 from .questions import Questions
 from .readings import Readings
@@ -36,9 +36,9 @@ TELLS_OF_FEW = (
 
 BY_VALUE = ("==", "missing")
 """Conditions whose groups of rows are the same in every task: those of one value."""
-READ, LEFT_OUT, BORDERS, TABLED, LINKED = "readings", "left-out", "borders", "tabled", "linked"
-"""What is noted for the rounds of the job: how columns are read, columns whose gaps leave rows out, where numbers are cut, by which states columns are
-counted, and which rows are linked."""
+READ, LEFT_OUT, BORDERS, TABLED = "readings", "left-out", "borders", "tabled"
+"""What is noted for the rounds of the job: how columns are read, columns whose gaps leave rows out, where numbers are cut, and by which states columns are
+counted."""
 
 
 class History:
@@ -85,8 +85,8 @@ class History:
 
     def note_linked(self, places: NDArray[np.integer], total: int) -> None:
         """Note for the job which of this station's `total` rows are linked and count; `check` holds them against those of earlier answers."""
-        if self._folder is not None:
-            self._memory.note(LINKED, [linked.words_of(places, total), total])
+        if not self._policy.allow_differences:
+            self.entered.note_rows(places, total)
 
     def note_borders(self, column: str, cuts: Sequence[float]) -> None:
         """Note for the rounds of the job at which points it cuts a column; `check` holds those of one number against one another.
@@ -189,14 +189,15 @@ class History:
             self._check_borders()
         if self._forgets and readings.changes_few(self._readings(), self._policy.minimum_count, self._source.texts):
             raise ThresholdError(REMEMBERS_NOTHING)
+        columns = self.questions.columns()
+        if self._folder is not None:
+            self._check_readings()
+            for words in self._memory.noted(LEFT_OUT):
+                self._admit_rows(words)
+            self._check_table()
+        self.entered.check(columns, [] if namings else self._readings())
         if self._folder is None:
             return
-        self._check_readings()
-        for words in self._memory.noted(LEFT_OUT):
-            self._admit_rows(words)
-        self._check_table()
-        columns = self.questions.columns()
-        self._check_linked(columns)
         if namings and not Answers(*self._place()).admit(columns, namings, self._policy.minimum_organizations):
             raise MembersError(TELLS_OF_FEW)
 
@@ -219,6 +220,12 @@ class History:
         """What the job has asked exactly, held against what was refused of the columns that it reads."""
         remembers = self._folder is not None and self._source.present
         return Questions(self._memory, self._policy.maximum_refusals, self._source, self._place if remembers else None)
+
+    @cached_property
+    def entered(self) -> Entered:
+        """What the job enters of linked records, held against what was entered before."""
+        place = None if self._folder is None else self._place
+        return Entered(self._memory, self._source, self._policy.minimum_count, place)
 
     @cached_property
     def _folder(self) -> Path | None:
@@ -284,16 +291,6 @@ class History:
         if not Selections(*self._place()).admit_table(states, self._policy.minimum_count, self._source.texts):
             raise ThresholdError(selections.SETS_FEW_APART)
         self._memory.once(admitted, b"1")
-
-    def _check_linked(self, columns: Sequence[str]) -> None:
-        """Remember the linked rows that the job counts, or refuse if they differ in few from those of earlier answers about a column."""
-        for number, (words, total) in enumerate(self._memory.noted(LINKED)):
-            admitted = f"linked admitted|{number}|{hashlib.sha256(repr(columns).encode()).hexdigest()}"
-            if self._memory.read(admitted) is not None:
-                continue
-            if not linked.Linked(*self._place()).admit(columns, words, total, self._policy.minimum_count):
-                raise ThresholdError(linked.LINKS_FEW)
-            self._memory.once(admitted, b"1")
 
     def _admit_rows(self, words: str) -> None:
         if not Selections(*self._place()).admit(words, self._policy.minimum_count, self._source.texts):

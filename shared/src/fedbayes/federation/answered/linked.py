@@ -69,7 +69,7 @@ class Linked(Record):
 
         def remember(remembered: Remembered) -> bool:
             fresh = [name for name in names if not remembered.has(name, digest)]
-            if any(self._refused(remembered, name, _rows(words, total), minimum) for name in fresh):
+            if any(self._refused(remembered, name, rows_of(words, total), minimum) for name in fresh):
                 return False
             for name in fresh:
                 remembered.add(name, digest)
@@ -85,7 +85,7 @@ class Linked(Record):
         sets = {hashlib.sha256(words.encode()).hexdigest(): words for words in remembered.of(SETS)} if wanted else {}
         if not set(wanted) <= set(sets):
             raise self.damaged
-        return tells_of_few([_rows(sets[digest], len(new)) for digest in wanted], new, minimum, whole=False)
+        return tells_of_few([rows_of(sets[digest], len(new)) for digest in wanted], new, minimum, whole=False)
 
 
 def words_of(places: NDArray[np.integer], total: int) -> str:
@@ -95,6 +95,7 @@ def words_of(places: NDArray[np.integer], total: int) -> str:
     return base64.b64encode(zlib.compress(np.packbits(rows).tobytes())).decode()
 
 
-def _rows(words: str, total: int) -> Rows:
+def rows_of(words: str, total: int) -> Rows:
+    """Return the rows, (total,), of `words_of`."""
     packed = np.frombuffer(zlib.decompress(base64.b64decode(words)), dtype=np.uint8)
     return np.unpackbits(packed, count=total).astype(np.bool_)

@@ -4,13 +4,12 @@ A *reading* says which values of a column are missing, unknown, recoded or in on
 another value, and a second answer does not, they differ by the rows with that value: each answer is about many rows, their difference about
 few. The same holds for two cut points on either side of a row.
 
-So a node with a folder database remembers, for each column, by which readings it has given exact answers. When a task brings a new reading,
-the station counts, on its own table, the rows in each group of values that all readings together tell apart. If a group has fewer rows than
-the node's minimum the answer is refused, unless the group stands by itself in every reading. Any combination of answers is made of these
-groups, so no number of tasks tells about fewer rows.
+So a node with a folder database remembers, for each column, by which readings it has given exact answers. When a task brings a new reading, the station
+counts, on its own table, the rows in each group of values that all readings together tell apart. If a group has fewer rows than the node's minimum the answer
+is refused, unless the group stands by itself in every reading. Any combination of answers is made of these groups, so no number of them tells about fewer.
 
-The record holds what tasks said, and borders of bins that were found for them and revealed, but no other value of the table. A reading that
-tells no more values apart than earlier ones is not recorded, so that nobody can fill the record.
+The record holds what tasks said, and borders of bins that were found for them and revealed, but no other value of the table. A reading that tells no more
+values apart than earlier ones is not recorded, so that nobody can fill the record.
 """
 
 from __future__ import annotations
@@ -84,6 +83,13 @@ def groups_of(texts: Sequence[str | None], words: str) -> Integers:
             continue
         groups[row] = numbers.setdefault(meant, len(numbers))
     return groups
+
+
+def values_of(texts: Sequence[str | None], words: str) -> list[str | None]:
+    """Return what canonical texts are taken for by a reading without bins or conditions; None where they are missing."""
+    recode, groups = _recode(words), groups_of(texts, words)
+    plain = map(_plain, texts)
+    return [None if group == GONE else recode.get(text, text) for text, group in zip(plain, groups, strict=True)]
 
 
 def _recode(words: str) -> dict[str | None, str | None]:

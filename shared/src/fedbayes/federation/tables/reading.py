@@ -130,11 +130,8 @@ class Source:
         """Return which columns are to be read, in order; None: all, where nothing is gained, preprocessing may need others, or rows alone count."""
         label = (node_databases.requested_label() or "").upper()
         whole = self._mock is not None or not self.present or os.environ.get(f"{label}_PREPROCESSING") is not None
-        if (
-            not columns
-            or whole
-            or (self._plain("csv") is None and self._plain("parquet") is None and self._database is None)
-        ):
+        parted = self._plain("csv") is not None or self._plain("parquet") is not None or self._database is not None
+        if not columns or whole or not parted:
             return None
         chosen = [name for name in self._written if composed(name) in set(columns)]
         return chosen if len(set(chosen)) == len(chosen) else None
@@ -235,9 +232,12 @@ class Source:
 
     def texts(self, column: str) -> list[str | None]:
         """Return a column as it is written, canonical texts, one a row; None where it is missing whatever a task says, which may list any text."""
+        return [canonical_text(value) for value in self.written((column,))[column].tolist()]
+
+    def written(self, columns: Sequence[str]) -> Any:
+        """Return columns as they are written, a frame; see `texts`."""
         plain = Source(self._mock, {}, None, self._cohort, self._folder, *self._declared)
-        every = {column: {"categories": sorted(USUAL)}}
-        return [canonical_text(value) for value in plain.frame(every, (column,), (column,))[column].tolist()]
+        return plain.frame({name: {"categories": sorted(USUAL)} for name in columns}, columns, columns)
 
     def _plain(self, kind: str) -> Path | None:
         """Return the table's file if it is of this kind and wanted as it is."""

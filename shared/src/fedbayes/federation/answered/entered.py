@@ -1,0 +1,208 @@
+"""The record of what stations entered: by which columns and case weights exact answers about linked records were made.
+
+Two answers by two columns of one station that say the same of all records but one, a diagnosis at admission and at discharge, differ by what that record has
+at other stations. So do two Cox models, one with case weights and one without, where one record weighs much more than all others. So a node with a folder
+database remembers the names of the columns, and how they were read, and looks at its own table again when another one is entered. It refuses a column that
+says the same as an earlier one of all rows but few (`alike`), and case weights whose change few records carry. What one task enters is compared alike, at
+other nodes too; there case weights are compared with none.
+
+Columns with a formula are guarded by FEDBAYES_ALLOW_FORMULAS instead, and bins by the record of readings. The record holds names and what tasks said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bayes.values.column_codes import distinct_values
+from ...bayes.values.encoding import canonical_text, number_of
+from ...typing import Floats, Integers
+from ..errors import ThresholdError
+from . import linked
+from .alike import alike_but_for_few, change_is_carried_by_few
+from .readings import MOST_READINGS, values_of
+from .record import Record, Remembered
+from .selections import SETS_FEW_APART
+
+if TYPE_CHECKING:
+    from ..node.memory import Memory
+    from ..tables.reading import Source
+
+ROWS, OUTCOME, WEIGHTS = "linked", "outcome", "weights"
+"""What is noted for the rounds of the job: which rows are linked, columns that are one outcome together, and the case weights of a fit."""
+COLUMN, WEIGHT = "column", "weight"
+"""Kinds of what is remembered."""
+NO_WEIGHTS = json.dumps(None)
+"""A fit without case weights, where others have a column and how it is read."""
+ALIKE = (
+    "say the same of all records but fewer than this node demands, so that answers by both would tell of these; ask with one of them alone, give an epsilon, "
+    "or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
+)
+ASKED_BEFORE = "{} and one that was asked for before"
+WEIGHED_APART = (
+    "weights: fewer records than this node demands carry nearly all of what changes between these case weights and others, or none, so that two fits would "
+    "tell of these; cap the weights, ask with those of earlier fits, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
+)
+Column = tuple[Integers, list[str | None]]
+"""Place of every row's value among the values, -1 where it is missing, and these."""
+Judge = Callable[[Sequence[str], Sequence[str]], Collection[str]]
+"""Gets what is new and what is remembered besides, refuses by raising `ThresholdError`, and returns which of the new is to be compared with later ones."""
+
+
+class _Record(Record):
+    """What one node's exact answers were made by; `Record` has the parameters."""
+
+    table = "entered"
+
+    def admit(self, kind: str, asked: Collection[str], rows: str, judge: Judge) -> None:
+        """Remember texts of a kind over rows, by a digest of these, unless `judge` refuses them."""
+        over = f"{kind}\x1f{rows}"
+
+        def remember(remembered: Remembered) -> bool:
+            fresh = sorted(text for text in asked if not remembered.has(over, text))
+            for text in judge(fresh, [text for text in remembered.of(kind) if text not in fresh]):
+                remembered.add(kind, text)
+            for text in fresh:
+                remembered.add(over, text)
+            return True
+
+        self._admits(lambda earlier: all(earlier.has(over, text) for text in asked), remember)
+
+
+class Entered:
+    """What one job enters of linked records at one station, held against what was entered before.
+
+    Parameters
+    ----------
+    memory : Memory
+        What the job has noted so far.
+    source : Source
+        The table.
+    minimum : int
+        Rows: `minimum_count` of the node.
+    opened_with : callable or None
+        Returns what a record is opened with; None where nothing is remembered.
+    """
+
+    def __init__(
+        self, memory: Memory, source: Source, minimum: int, opened_with: Callable[[], tuple[Path, str]] | None
+    ) -> None:
+        self._memory, self._source, self._minimum, self._opened_with = memory, source, minimum, opened_with
+
+    def note_rows(self, places: NDArray[np.integer], total: int) -> None:
+        """Note which of `total` rows are linked and count."""
+        self._memory.note(ROWS, [linked.words_of(places, total), total])
+
+    def note_outcome(self, columns: Sequence[str]) -> None:
+        """Note columns that are one outcome, a time and an event, which are not compared with each other."""
+        self._memory.note(OUTCOME, list(columns))
+
+    def note_weights(self, weights: str | None) -> None:
+        """Note the column of case weights of a fit, None without."""
+        if weights is None or weights in self._source.names:
+            read = {} if weights is None else self._source.reads([weights], None, ())
+            self._memory.note(WEIGHTS, next(map(list, read.items()), None))
+
+    def check(self, columns: Sequence[str], readings: Sequence[tuple[str, str]]) -> None:
+        """Remember rows, columns (as they are read) and weights of the job, or refuse them.
+
+        Raises
+        ------
+        ThresholdError
+            If they are refused.
+        StationError
+            If the record cannot be read or written.
+        """
+        words = sorted({json.dumps(one) for one in readings if one[0] in columns})
+        weights = [json.dumps(one) for one in self._memory.noted(WEIGHTS)]
+        for number, (rows, total) in enumerate(self._memory.noted(ROWS)):
+            admitted = (
+                f"linked admitted|{number}|{hashlib.sha256(repr([columns, words, weights]).encode()).hexdigest()}"
+            )
+            if self._memory.read(admitted) is None:
+                self._check_rows(columns, rows, total)
+                self._check(COLUMN, words, rows, total)
+                self._check(WEIGHT, weights, rows, total)
+                self._memory.once(admitted, b"1")
+
+    def _check_rows(self, columns: Sequence[str], rows: str, total: int) -> None:
+        if self._opened_with is not None and not linked.Linked(*self._opened_with()).admit(
+            columns, rows, total, self._minimum
+        ):
+            raise ThresholdError(linked.LINKS_FEW)
+
+    def _check(self, kind: str, asked: Sequence[str], rows: str, total: int) -> None:
+        """Remember what is asked of a kind, or refuse it; where nothing is remembered, weights are compared with none."""
+
+        def judge(fresh: Sequence[str], earlier: Sequence[str]) -> Collection[str]:
+            chosen = linked.rows_of(rows, total)
+            return (self._columns if kind == COLUMN else self._weights)(fresh, self._here(earlier), chosen)
+
+        if self._opened_with is None:
+            judge(asked, [NO_WEIGHTS] if kind == WEIGHT else [])
+        elif asked:
+            digest = hashlib.sha256(rows.encode()).hexdigest()
+            _Record(*self._opened_with()).admit(kind, asked, digest, judge)
+
+    def _columns(self, fresh: Sequence[str], earlier: Sequence[str], rows: linked.Rows) -> Collection[str]:
+        """Refuse columns that say the same as others of all rows but few; return those that are not as an earlier reading of theirs."""
+        names = [json.loads(text)[0] for text in (*fresh, *earlier)]
+        codes = [places[rows] for places in _numbered(self._values([*fresh, *earlier]))]
+        outcome = set().union(*self._memory.noted(OUTCOME))
+        found = alike_but_for_few(codes[: len(fresh)], codes[len(fresh) :], self._minimum)
+        for place, other in np.argwhere(found):
+            pair = {names[place], names[other]}
+            if len(pair) == 2 and not pair <= outcome:
+                one = f"'{names[place]}'"
+                told = f"{one} and '{names[other]}'" if other < len(fresh) else ASKED_BEFORE.format(one)
+                raise ThresholdError(f"columns {told} {ALIKE}")
+        kept = []
+        for place, text in enumerate(fresh):
+            alike = [codes[other] for other in range(len(fresh), len(names)) if names[other] == names[place]]
+            if not any(np.array_equal(codes[place], one) for one in alike):
+                kept.append(text)
+            if len(alike) >= MOST_READINGS:
+                raise ThresholdError(SETS_FEW_APART)
+        return kept
+
+    def _weights(self, fresh: Sequence[str], earlier: Sequence[str], rows: linked.Rows) -> Collection[str]:
+        """Refuse case weights of which few rows carry what changes from others; return those that are new."""
+        columns = [self._numbers(text, rows) for text in (*fresh, *earlier)]
+        for one, other in itertools.combinations(columns, 2):
+            if change_is_carried_by_few(one, other, self._minimum):
+                raise ThresholdError(WEIGHED_APART)
+        return fresh
+
+    def _numbers(self, text: str, rows: linked.Rows) -> Floats:
+        """Return case weights, (rows,), NaN where a cell is missing."""
+        if text == NO_WEIGHTS:
+            return np.ones(int(rows.sum()))
+        ((places, values),) = self._values([text])
+        table = [np.nan if (number := number_of(value)) is None else number for value in (*values, None)]
+        return np.array(table)[places[rows]]
+
+    def _values(self, texts: Sequence[str]) -> list[Column]:
+        """Return columns as they are read."""
+        asked = [json.loads(text) for text in texts]
+        frame = self._source.written(sorted({name for name, _ in asked}))
+        coded = {name: distinct_values(frame[name]) for name, _ in asked}
+        written = {name: [canonical_text(value) for value in distinct] for name, (_, distinct) in coded.items()}
+        return [(coded[name][0], values_of(written[name], words)) for name, words in asked]
+
+    def _here(self, texts: Sequence[str]) -> list[str]:
+        """Return what is remembered of columns that the table still has, and of a fit without weights."""
+        return [text for text in texts if text == NO_WEIGHTS or json.loads(text)[0] in self._source.names]
+
+
+def _numbered(columns: Sequence[Column]) -> list[Integers]:
+    """Return the number of every row's value, (rows,) each: the same value has the same in all columns."""
+    numbers: dict[str | None, int] = {None: 0}
+    tables = ([numbers.setdefault(value, len(numbers)) for value in (*values, None)] for _, values in columns)
+    return [np.array(table)[places] for table, (places, _) in zip(tables, columns, strict=True)]

@@ -1,0 +1,231 @@
+"""Two exact tasks by two columns of one station that say the same of all records but one, and by case weights of which one record carries the change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from one_process import OneProcess
+from party_kit import by_columns, remembering
+
+from fedbayes.federation.answered.alike import alike_but_for_few, change_is_carried_by_few
+from fedbayes.federation.errors import ThresholdError
+
+ROWS, ODD = 200, 17
+"""Records, and the one that two columns differ in: it has its event first of all, so its residual is next to 1."""
+FIT: dict[str, Any] = {"time": "time", "event": "event", "id_column": "id", "tolerance": 1e-9}
+PARTS = {
+    "a": ["x", "x2", "age", "age2", "site", "site2", "home", "home2", "y"],
+    "c": ["time", "event", "event2", "ill"],
+}
+SAME = "say the same of all records but fewer"
+CARRIED = "carry nearly all of what changes"
+
+
+def table() -> pd.DataFrame:
+    """Return records with columns of which two of a name are one but for a record."""
+    draw = np.random.default_rng(8)
+    frame = pd.DataFrame({"id": [f"p{row:03d}" for row in range(ROWS)]})
+    frame["x"], frame["y"], frame["ill"] = (draw.integers(0, 2, ROWS) for _ in range(3))
+    frame["age"] = draw.normal(60, 9, ROWS).round(3)
+    frame["site"], frame["home"] = np.array(list("abcd"))[draw.integers(0, 4, ROWS)], draw.integers(0, 60, ROWS)
+    frame["time"], frame["event"] = draw.permutation(ROWS) + 1.0, (draw.random(ROWS) < 0.8).astype(int)
+    frame.loc[ODD, ["time", "event", "site"]] = (0.5, 1, "a")
+    frame["weight"] = np.where(frame.index == ODD, 60.0, draw.integers(1, 3, ROWS))
+    frame["mild"] = draw.lognormal(0.0, 0.5, ROWS).round(3)
+    frame["milder"] = (frame["mild"] * draw.uniform(0.99, 1.01, ROWS)).where(frame.index != ODD, 12.0)
+    others = {"x": 1 - frame["x"], "age": frame["age"] + 9, "event": 1 - frame["event"], "home": 61, "site": "b"}
+    return frame.assign(**{f"{name}2": frame[name].where(frame.index != ODD, other) for name, other in others.items()})
+
+
+def running(tmp_path: Any, parts: Any = None, frame: Any = None, **limits: Any) -> OneProcess:
+    return remembering(by_columns(table() if frame is None else frame, parts or PARTS), tmp_path, **limits)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"features": ["x", "y"]}, {"features": ["x2", "y"]}),
+        ({"features": ["age", "y"]}, {"formula": "~ bs(age2, df=3, lower_bound=20.0, upper_bound=110.0) + y"}),
+        ({"features": ["site", "y"]}, {"features": ["site2", "y"]}),
+        ({"features": ["y"], "cluster": "home"}, {"features": ["y"], "cluster": "home2"}),
+        ({"features": ["x", "y"]}, {"features": ["x", "y"], "event": "event2"}),
+    ],
+    ids=["0 and 1", "number", "text", "clusters", "event"],
+)
+def test_two_cox_fits_by_columns_that_differ_in_one_record(tmp_path, one, other):
+    with running(tmp_path) as federation:
+        assert federation.run("verticox", "fit", {**FIT, **one})
+        with pytest.raises(ThresholdError, match=SAME):
+            federation.run("verticox", "fit", {**FIT, **other})
+        assert federation.run("verticox", "fit", {**FIT, **one, "penalty": 0.1}), "as before"
+
+
+def test_strata_and_a_feature_that_differ_in_one_record(tmp_path):
+    parts = {"a": ["x", "y"], "c": ["time", "event", "site", "site2"]}
+    with running(tmp_path, parts) as federation:
+        assert federation.run("verticox", "fit", {**FIT, "features": ["y"], "strata": "site"})
+        with pytest.raises(ThresholdError, match=f"'site2' and one that was asked for before {SAME}"):
+            federation.run("verticox", "fit", {**FIT, "features": ["site2", "y"]})
+
+
+@pytest.mark.audit
+def test_control_unheld_two_fits_tell_that_the_record_has_its_event_first(tmp_path):
+    frame, found = table(), []
+    with running(tmp_path, allow_differences=True) as federation:
+        for name in ("x", "x2"):
+            model = federation.run("verticox", "fit", {**FIT, "features": [name, "y"]})["model"]
+            found.append(np.array([row["coefficient"] for row in model["coefficients"]]))
+    moved = np.linalg.solve(np.array(model["covariance"]), found[1] - found[0])
+    assert moved[0] * (1 - 2 * frame["x"][ODD]) == pytest.approx(1.0, abs=0.1)
+
+
+def crossed(federation: OneProcess, *names: str) -> Any:
+    return federation.run("scalar_product", "contingency", {"columns": [*names, "ill"], "id_column": "id"})
+
+
+def network(federation: OneProcess, *names: str) -> Any:
+    asked = {"columns": ["ill", *names], "structure": [["ill", name] for name in names], "id_column": "id"}
+    return federation.run("vertibayes", "fit", asked)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("ask", [crossed, network])
+def test_tables_and_networks_by_two_such_columns(tmp_path, ask):
+    with running(tmp_path) as federation:
+        assert ask(federation, "x")
+        assert ask(federation, "y"), "another column"
+        with pytest.raises(ThresholdError, match=SAME):
+            ask(federation, "x2")
+        assert ask(federation, "x"), "as before"
+
+
+@pytest.mark.parametrize("ask", [crossed, network])
+def test_one_task_by_two_such_columns_at_a_node_that_remembers_nothing(tmp_path, monkeypatch, ask):
+    monkeypatch.setattr("fedbayes.federation.tables.node_databases.embedded_record", lambda: None)
+    with running(tmp_path, ledger=None) as federation:
+        with pytest.raises(ThresholdError, match=f"columns 'x.*' and 'x.*' {SAME}"):
+            ask(federation, "x", "x2")
+        assert ask(federation, "x", "y")
+
+
+def test_control_unheld_two_tables_differ_by_the_record(tmp_path):
+    with running(tmp_path, allow_differences=True) as federation:
+        counts = [np.array(crossed(federation, name)["counts"]) for name in ("x", "x2")]
+    apart = (counts[0] - counts[1]).tolist()
+    ill, x = (int(table()[name][ODD]) for name in ("ill", "x"))
+    assert apart[x][ill] == 1
+    assert apart[x][1 - ill] == 0
+
+
+def test_a_column_with_other_codes_or_fewer_of_them(tmp_path):
+    """Names do not matter, nor that one tells less: three of four sites are one region, but for a record."""
+    frame = table()
+    frame["region"] = frame["site"].map({"a": 7, "b": 7, "c": 7, "d": 8}).where(frame.index != ODD, 8)
+    with running(tmp_path, {**PARTS, "a": [*PARTS["a"], "region"]}, frame) as federation:
+        assert crossed(federation, "site")
+        with pytest.raises(ThresholdError, match=SAME):
+            crossed(federation, "region")
+
+
+def test_columns_that_differ_in_many_or_none_or_have_rare_values(tmp_path):
+    frame = table()
+    frame["x3"] = frame["x"].where(frame.index >= 5, 1 - frame["x"])
+    frame["x4"], frame["rare"] = frame["x"] * 3, (frame.index < 3).astype(int)
+    with running(tmp_path, {**PARTS, "a": [*PARTS["a"], "x3", "x4", "rare"]}, frame) as federation:
+        for name in ("x", "x3", "x4", "age", "site", "rare"):
+            if name != "age":
+                assert crossed(federation, name), name
+            assert name == "rare" or federation.run("verticox", "fit", {**FIT, "features": [name, "y"]}), name
+
+
+WEIGHED = {"a": ["x", "y"], "c": ["time", "event", "weight", "mild", "milder"]}
+"""The odd record has a weight of 60, others 1 or 2; mild weights are ordinary, and milder ones nearly the same but for the odd one's."""
+
+
+def weigh(federation: OneProcess, weights: str | None) -> Any:
+    return federation.run("verticox", "fit", {**FIT, "features": ["x", "y"], "weights": weights})["model"]
+
+
+@pytest.mark.parametrize("order", [(None, "weight"), ("weight", None)])
+def test_a_large_case_weight_is_not_told_by_fits_with_and_without_it(tmp_path, order):
+    with running(tmp_path, WEIGHED) as federation:
+        assert weigh(federation, order[0])
+        with pytest.raises(ThresholdError, match=CARRIED):
+            weigh(federation, order[1])
+        assert weigh(federation, order[0]), "as before"
+
+
+def test_weights_that_differ_in_one_record(tmp_path):
+    with running(tmp_path, WEIGHED) as federation:
+        assert weigh(federation, None)
+        assert weigh(federation, "mild"), "ordinary weights beside none"
+        with pytest.raises(ThresholdError, match=CARRIED):
+            weigh(federation, "milder")
+
+
+def test_a_node_that_remembers_nothing_compares_weights_with_none(tmp_path, monkeypatch):
+    monkeypatch.setattr("fedbayes.federation.tables.node_databases.embedded_record", lambda: None)
+    with running(tmp_path, WEIGHED, ledger=None) as federation:
+        assert weigh(federation, "mild")
+        with pytest.raises(ThresholdError, match=CARRIED):
+            weigh(federation, "weight")
+
+
+@pytest.mark.audit
+def test_control_unheld_two_fits_tell_what_the_heavy_record_has(tmp_path):
+    right = 0
+    for seed in range(4):
+        frame = table()
+        frame[["x", "y"]] = np.random.default_rng(seed).integers(0, 2, (ROWS, 2))
+        with running(tmp_path / str(seed), WEIGHED, frame, allow_differences=True) as federation:
+            plain, heavy = (weigh(federation, name) for name in (None, "weight"))
+        found = [np.array([row["coefficient"] for row in model["coefficients"]]) for model in (plain, heavy)]
+        moved = np.linalg.solve(np.array(heavy["covariance"]), found[1] - found[0])
+        right += int(np.sum((moved > 0) == frame.loc[ODD, ["x", "y"]].to_numpy(dtype=bool)))
+    assert right >= 7
+
+
+def test_what_counts_as_a_change_of_weights():
+    draw = np.random.default_rng(1)
+    ones = np.ones(ROWS)
+    for shares in (draw.uniform(0.5, 2.0, ROWS), draw.lognormal(0.0, 0.5, ROWS), draw.integers(1, 6, ROWS) / 1.0):
+        assert not change_is_carried_by_few(shares, ones, 5)
+        assert not change_is_carried_by_few(shares, shares / 3.7, 5), "multiples are the same weights"
+        assert change_is_carried_by_few(np.where(np.arange(ROWS) < 4, 50.0, shares), shares, 5)
+        assert not change_is_carried_by_few(np.where(np.arange(ROWS) < 5, 5.0, ones), ones, 5), (
+            "as many as the node demands"
+        )
+
+
+def follows(one: Any, other: Any, minimum: int) -> bool:
+    """Say by loops over rows whether the one follows from the other but for few, at states of the other that are many together."""
+    if min(len(other) - np.bincount(other).max(), len(one)) < minimum:
+        return False
+    held = 0
+    for state in set(one):
+        together = np.bincount(other[one == state])
+        held += max(together) if max(together) >= minimum else 0
+    return 0 < len(one) - held < minimum
+
+
+def test_against_every_two_columns_one_by_one():
+    draw = np.random.default_rng(2)
+    for _ in range(40):
+        rows, minimum = int(draw.integers(20, 60)), int(draw.integers(2, 6))
+        first = [draw.integers(0, draw.integers(2, 5), rows) for _ in range(3)]
+        columns = [*first, *(np.where(draw.random(rows) < 0.04, draw.integers(0, 4), one // 2) for one in first)]
+        expected = [
+            [
+                one is not other
+                and (follows(one, other, minimum) or follows(other, one, minimum) or 0 < np.sum(one != other) < minimum)
+                for other in columns
+            ]
+            for one in columns
+        ]
+        assert alike_but_for_few(columns, [], minimum).tolist() == expected
+        assert alike_but_for_few(columns[:2], columns[2:], minimum).tolist() == expected[:2]
+    assert alike_but_for_few([], columns, 5).shape == (0, 6)
