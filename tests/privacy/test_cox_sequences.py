@@ -372,6 +372,36 @@ def test_bounds_of_splines_of_several_fits_that_one_record_lies_between(tmp_path
         assert running.run("verticox", "fit", kinked(age + 6.0)), "far from them"
 
 
+def knotted(knot: float, degree: int) -> dict[str, Any]:
+    spline = f"bs(age, df={degree + 1}, degree={degree}, knots=[{knot!r}], lower_bound=0.0, upper_bound=120.0)"
+    return {**FIT, "features": None, "formula": f"~ {spline} + y"}
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("degree", [1, 2])
+def test_knots_of_splines_of_several_fits_that_one_record_lies_between(tmp_path, degree):
+    frame = aged()
+    age, room = beside_one(frame)
+    with remembering(by_columns(frame, {"a": ["y", "age"], "c": ["time", "event"]}), tmp_path) as running:
+        assert running.run("verticox", "fit", knotted(age - room, degree))
+        with pytest.raises(ThresholdError, match="would set apart"):
+            running.run("verticox", "fit", knotted(age + room, degree))
+        assert running.run("verticox", "fit", knotted(age + 6.0, degree)), "far from it"
+        assert running.run("verticox", "fit", knotted(age + 6.0 + room, 3)), "smooth"
+
+
+def test_a_node_that_remembers_nothing_fits_no_kinks(tmp_path, monkeypatch):
+    frame = aged()
+    age, _ = beside_one(frame)
+    monkeypatch.setattr("fedbayes.federation.tables.node_databases.embedded_record", lambda: None)
+    tables = by_columns(frame, {"a": ["y", "age"], "c": ["time", "event"]})
+    with remembering(tables, tmp_path, ledger=None) as running:
+        for asked in (kinked(age), knotted(age, 1), knotted(age, 2)):
+            with pytest.raises(ThresholdError, match="no folder database"):
+                running.run("verticox", "fit", asked)
+        assert running.run("verticox", "fit", knotted(age, 3)), "smooth, with bounds beyond all ages"
+
+
 @pytest.mark.audit
 def test_control_unheld_three_fits_by_splines_tell_of_the_record_between(tmp_path):
     """The second difference of their gradients is a tent over that record alone, times its martingale residual."""

@@ -64,7 +64,8 @@ def _following(fresh: Sequence[Integers], others: Sequence[Integers], minimum: i
     """Return of which columns, by the states of every row, one follows from the other but for few rows, shape (fresh, others)."""
     tables = _tables(fresh, others)
     starts, ends = (_starts(columns) for columns in (fresh, others))
-    return np.logical_or(_follows(tables, starts, ends, minimum), _follows(tables.T, ends, starts, minimum).T)
+    either: Booleans = _follows(tables, starts, ends, minimum) | _follows(tables.T, ends, starts, minimum).T
+    return either
 
 
 def _follows(tables: Floats, starts: Integers, ends: Integers, minimum: int) -> Booleans:

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 REMEMBERS_NOTHING = (
-    "conditions, bins, times, domain, dictionary: this node has no folder database to remember its exact answers in, and without that two tasks whose ranges, "
-    "borders or codes differ in one row would tell that row; ask with ==, with bins found in the data and values as they are, or give an epsilon, or ask the "
-    "node administrator for a folder database (FEDBAYES_LEDGER) or about FEDBAYES_ALLOW_DIFFERENCES"
+    "conditions, bins, times, domain, dictionary, formula: this node has no folder database to remember its exact answers in, and without that two tasks whose "
+    "ranges, borders or codes differ in one row would tell that row; ask with ==, with bins found in the data and values as they are, or with splines of "
+    "degree 3 and bounds beyond all values, or give an epsilon, or ask the node administrator for a folder database (FEDBAYES_LEDGER) or about "
+    "FEDBAYES_ALLOW_DIFFERENCES"
 )
 
 
