@@ -18,7 +18,7 @@ ROWS, ODD = 200, 17
 FIT: dict[str, Any] = {"time": "time", "event": "event", "id_column": "id", "tolerance": 1e-9}
 PARTS = {
     "a": ["x", "x2", "age", "age2", "site", "site2", "home", "home2", "y"],
-    "c": ["time", "event", "event2", "ill"],
+    "c": ["time", "event", "event2", "ill", "score"],
 }
 SAME = "say the same of all records but fewer"
 CARRIED = "carry nearly all of what changes"
@@ -34,6 +34,7 @@ def table() -> pd.DataFrame:
     frame["time"], frame["event"] = draw.permutation(ROWS) + 1.0, (draw.random(ROWS) < 0.8).astype(int)
     frame.loc[ODD, ["time", "event", "site"]] = (0.5, 1, "a")
     frame["weight"] = np.where(frame.index == ODD, 60.0, draw.integers(1, 3, ROWS))
+    frame["score"] = draw.normal(50, 10, ROWS).round(2)
     frame["mild"] = draw.lognormal(0.0, 0.5, ROWS).round(3)
     frame["milder"] = (frame["mild"] * draw.uniform(0.99, 1.01, ROWS)).where(frame.index != ODD, 12.0)
     others = {"x": 1 - frame["x"], "age": frame["age"] + 9, "event": 1 - frame["event"], "home": 61, "site": "b"}
@@ -90,6 +91,15 @@ def crossed(federation: OneProcess, *names: str) -> Any:
 def network(federation: OneProcess, *names: str) -> Any:
     asked = {"columns": ["ill", *names], "structure": [["ill", name] for name in names], "id_column": "id"}
     return federation.run("vertibayes", "fit", asked)
+
+
+def test_products_by_two_columns_that_differ_in_one_record(tmp_path):
+    """The difference is that record's number at the other station, times how far the two are apart."""
+    with running(tmp_path) as federation:
+        multiplied = {"columns": ["age", "score"], "id_column": "id"}
+        assert federation.run("scalar_product", "scalar_product", multiplied)
+        with pytest.raises(ThresholdError, match=SAME):
+            federation.run("scalar_product", "scalar_product", {**multiplied, "columns": ["age2", "score"]})
 
 
 @pytest.mark.few(2)

@@ -114,10 +114,8 @@ def _check_bounds(station: Station, frame: Any, terms: Terms | None) -> None:
 
 def _splines(terms: Terms | None) -> list[tuple[str, Spline]]:
     """Return the splines of terms, whose bounds are told, with the column that each is of."""
-    found = [] if terms is None else [(factor.columns[0], factor.spline) for factor in terms.factors.values()]
-    return [
-        (column, spline) for column, spline in found if spline is not None and None not in (spline.low, spline.high)
-    ]
+    pairs = [] if terms is None else [(factor.columns[0], factor.spline) for factor in terms.factors.values()]
+    return [(name, spline) for name, spline in pairs if spline is not None and None not in (spline.low, spline.high)]
 
 
 def identifier_of(question: Question, here: set[str]) -> list[str]:

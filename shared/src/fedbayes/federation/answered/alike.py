@@ -17,6 +17,8 @@ MOST_WORK = 1e11
 they are compared with those of earlier answers alone."""
 ROUNDING = 1e-9
 """Of a weight: smaller changes are those of how numbers are written, and move no coefficient by a digit that is told."""
+FEWEST_ROWS = 10_000
+"""So many rows are counted in that work at least, so that tables of states by states take 80 MB at most."""
 CELLS_AT_ONCE = 2**24
 """Of the indicators of states, 64 MB of 32-bit floats, in which counts of as many rows are exact."""
 
@@ -39,25 +41,26 @@ def alike_but_for_few(fresh: Sequence[Integers], others: Sequence[Integers], min
     ndarray of bool, shape (fresh, fresh and others)
     """
     together = [*fresh, *others]
-    found = np.zeros((len(fresh), len(together)), dtype=np.bool_)
+    alike = np.zeros((len(fresh), len(together)), dtype=np.bool_)
     if minimum <= 1 or not fresh or not len(together[0]):
-        return found
-    looked_at = np.stack([one[:LOOKED_AT] for one in together])
-    for place, one in enumerate(fresh):
-        near = np.flatnonzero(np.count_nonzero(looked_at != looked_at[place], axis=1) < minimum)
-        found[place, near] = [0 < np.count_nonzero(together[other] != one) < minimum for other in near]
+        return alike
     coded = [np.unique(one, return_inverse=True)[1] for one in together]
     states = np.array([int(one.max()) + 1 for one in coded])
-    small = np.flatnonzero(states <= MOST_STATES)
-    new, start = small[small < len(fresh)], 0
-    work = len(together[0]) * float(states[new].sum()) * float(states[small].sum())
-    if work > MOST_WORK:
-        start = len(fresh)  # not with one another
-    chosen = np.array([one for one in small if one >= start], dtype=np.int64)
-    if len(new) and len(chosen):
-        found[np.ix_(new, chosen)] |= _following([coded[one] for one in new], [coded[one] for one in chosen], minimum)
-    found[np.arange(len(fresh)), np.arange(len(fresh))] = False
-    return found
+    coarse = np.flatnonzero(states <= MOST_STATES)
+    own = coarse[coarse < len(fresh)]
+    work = max(len(together[0]), FEWEST_ROWS) * float(states[own].sum()) * float(states[coarse].sum())
+    parts, first = int(work // MOST_WORK) + 1, len(fresh) if work > MOST_WORK else 0
+    looked_at = np.stack([one[:LOOKED_AT] for one in together])
+    for new, one in enumerate(fresh):
+        near = np.flatnonzero(np.count_nonzero(looked_at[first:] != looked_at[new], axis=1) < minimum) + first
+        alike[new, near] = [0 < np.count_nonzero(together[other] != one) < minimum for other in near]
+    beside = coarse[coarse >= first]
+    for part in np.array_split(own, parts):
+        if len(part) and len(beside):
+            sides = [[coded[one] for one in side] for side in (part, beside)]
+            alike[np.ix_(part, beside)] |= _following(sides[0], sides[1], minimum)
+    alike[np.arange(len(fresh)), np.arange(len(fresh))] = False
+    return alike
 
 
 def _following(fresh: Sequence[Integers], others: Sequence[Integers], minimum: int) -> Booleans:
@@ -115,10 +118,10 @@ def change_is_carried_by_few(weights: Floats, others: Floats, minimum: int) -> b
     minimum : int
         Rows.
     """
-    known = ~(np.isnan(weights) | np.isnan(others))
-    ratios = weights[known] / others[known]
+    both = ~(np.isnan(weights) | np.isnan(others))
+    ratios = weights[both] / others[both]
     scale = np.median(ratios) if len(ratios) else 1.0
     apart = np.abs(ratios - scale) > ROUNDING * scale
-    change = np.where(apart, others[known] * (ratios - scale), 0.0) ** 2
+    change = np.where(apart, others[both] * (ratios - scale), 0.0) ** 2
     change /= max(float(change.max(initial=0.0)), np.finfo(np.float64).tiny)
     return bool(change.sum() ** 2 < minimum * (change**2).sum())

@@ -45,7 +45,6 @@ ALIKE = (
     "say the same of all records but fewer than this node demands, so that answers by both would tell of these; ask with one of them alone, give an epsilon, "
     "or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
 )
-ASKED_BEFORE = "{} and one that was asked for before"
 WEIGHED_APART = (
     "weights: fewer records than this node demands carry nearly all of what changes between these case weights and others, or none, so that two fits would "
     "tell of these; cap the weights, ask with those of earlier fits, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
@@ -156,20 +155,19 @@ class Entered:
         names = [json.loads(text)[0] for text in (*fresh, *earlier)]
         codes = [places[rows] for places in _numbered(self._values([*fresh, *earlier]))]
         outcome = set().union(*self._memory.noted(OUTCOME))
-        found = alike_but_for_few(codes[: len(fresh)], codes[len(fresh) :], self._minimum)
-        for place, other in np.argwhere(found):
-            pair = {names[place], names[other]}
+        same = alike_but_for_few(codes[: len(fresh)], codes[len(fresh) :], self._minimum)
+        for new, other in np.argwhere(same):
+            pair = {names[new], names[other]}
             if len(pair) == 2 and not pair <= outcome:
-                one = f"'{names[place]}'"
-                told = f"{one} and '{names[other]}'" if other < len(fresh) else ASKED_BEFORE.format(one)
-                raise ThresholdError(f"columns {told} {ALIKE}")
+                beside = f"'{names[other]}'" if other < len(fresh) else "one that was asked for before"
+                raise ThresholdError(f"columns '{names[new]}' and {beside} {ALIKE}")
         kept = []
-        for place, text in enumerate(fresh):
-            alike = [codes[other] for other in range(len(fresh), len(names)) if names[other] == names[place]]
-            if not any(np.array_equal(codes[place], one) for one in alike):
+        for name, text, values in zip(names, fresh, codes, strict=False):
+            readings = [codes[other] for other in range(len(fresh), len(names)) if names[other] == name]
+            if not any(np.array_equal(values, one) for one in readings):
                 kept.append(text)
-            if len(alike) >= MOST_READINGS:
-                raise ThresholdError(SETS_FEW_APART)
+                if len(readings) >= MOST_READINGS:
+                    raise ThresholdError(SETS_FEW_APART)
         return kept
 
     def _weights(self, fresh: Sequence[str], earlier: Sequence[str], rows: linked.Rows) -> Collection[str]:

@@ -224,8 +224,8 @@ class History:
     @cached_property
     def entered(self) -> Entered:
         """What the job enters of linked records, held against what was entered before."""
-        place = None if self._folder is None else self._place
-        return Entered(self._memory, self._source, self._policy.minimum_count, place)
+        remembers = None if self._folder is None else self._place
+        return Entered(self._memory, self._source, self._policy.minimum_count, remembers)
 
     @cached_property
     def _folder(self) -> Path | None:
