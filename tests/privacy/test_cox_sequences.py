@@ -121,7 +121,7 @@ def test_default_times_and_chosen_ones_that_one_event_lies_between(federation):
 def test_default_times_do_not_hang_on_gaps_of_features(federation):
     """Else two honest models of other features would be judged at times that few events lie between."""
     with federation() as running:
-        for features in (["x", "z"], ["more", "z"]):
+        for features in (["y", "z"], ["more", "z"]):
             model = running.run("verticox", "fit", {**FIT, "features": features, "missing": "complete"})["model"]
             assert scores(running, model, None)
 
@@ -166,7 +166,7 @@ def test_control_unchecked_two_columns_tell_whether_a_record_has_an_event(federa
         frame = table()
         frame["more"] = frame["x"].where(frame.index != 17, 1 - frame["x"])
         frame.loc[17, ["time", "event"]] = [60.5, event]
-        with federation(frame=frame) as running, mock.patch("v6_verticox.stations.setup.check_rewritten"):
+        with federation(True, frame) as running, mock.patch("v6_verticox.stations.setup.check_rewritten"):
             asked = {**FIT, "features": ["x", "more", "z"]}
             try:
                 found.append(bool(running.run("verticox", "fit", asked)))
