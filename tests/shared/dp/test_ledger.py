@@ -1,5 +1,6 @@
 """The node's ledger under concurrency, kills, repeats and periods."""
 
+import contextlib
 import math
 import multiprocessing
 import os
@@ -7,6 +8,8 @@ import shutil
 import signal
 import sqlite3
 import time
+from pathlib import Path
+from random import Random
 from unittest import mock
 
 import pytest
@@ -254,6 +257,36 @@ def test_a_damaged_ledger_is_refused_with_the_remedy(tmp_path, how):
         with pytest.raises(LedgerUnusable, match=r"nothing is released; ask the node's administrator") as caught:
             call()
         assert str(tmp_path) not in str(caught.value)
+
+
+def damaged(content, random):
+    """Return a file of which parts were not written: some bytes are others, a block is of zeros, or its end is missing."""
+    found, place = bytearray(content), random.randrange(len(content))
+    kind = random.randrange(3)
+    if kind == 0:
+        return bytes(found[:place])
+    if kind == 1:
+        found[place // 512 * 512 : place // 512 * 512 + 512] = bytes(512)
+    for _ in range(4):
+        found[random.randrange(len(found))] = random.randrange(256)
+    return bytes(found)
+
+
+def test_a_ledger_that_was_written_in_part_gives_no_more_than_is_left_and_no_other_error(tmp_path):
+    ledger, random = Ledger(tmp_path / "ledger.sqlite", epsilon=1.0), Random(1)
+    for number in range(9):
+        ledger.charge(("job", "round", f"{number}"), 0.1, 0.0, "most")
+    whole, refused = ledger.path.read_bytes(), 0
+    for trial in range(200):
+        ledger.path.write_bytes(damaged(whole, random))
+        with contextlib.suppress(LedgerExhausted):
+            ledger.charge(("job", "round", f"{trial} first"), 0.1, 0.0, "the rest")
+        with pytest.raises(LedgerExhausted) as caught:
+            ledger.charge(("job", "round", f"{trial} second"), 0.1, 0.0, "more")
+        refused += isinstance(caught.value, LedgerUnusable)
+        Path(f"{ledger.path}-journal").unlink(missing_ok=True)
+        ledger.path.with_suffix(".debits").write_text("9\n")
+    assert 20 < refused < 200
 
 
 def is_older(ledger, number):

@@ -232,7 +232,8 @@ class Ledger:
         """Return (epsilon, delta, queries, time) of every debit; refuses a ledger that lacks some, or whose numbers are none."""
         rows = connection.execute("SELECT epsilon, delta, queries, time FROM debits").fetchall()
         state = _state(connection)
-        whole = all(isinstance(number, int | float) and 0.0 <= number < math.inf for row in rows for number in row)
+        numbers = [number for row in rows for number in row] + list(() if state is None else (*state[:3], state[4]))
+        whole = all(isinstance(number, int | float) and 0.0 <= number < math.inf for number in numbers)
         if not whole or (state is not None and state[0] > len(rows)):
             raise LedgerUnusable(self._file.damaged)
         return rows

@@ -110,6 +110,8 @@ class Storage:
         """Turn failures of the file into `failure`, with a text that says what to do and nothing of paths or contents."""
         try:
             yield
+        except UnicodeDecodeError:
+            error = self._failure(self.damaged)
         except ValueError:
             raise
         except sqlite3.OperationalError as problem:
