@@ -22,7 +22,7 @@ NO_EPSILON = ["1", True, float("nan"), float("inf"), 0, -1.0, [1.0], {}, "inf"]
 UNREAD = {"seal", "provenance"}
 READ = {"verticox": {"coefficient", "cumulative_hazard", "time", "offset"}}
 """Numbers of models that functions read; the others of verticox are for people."""
-PLACES, ALL_PLACES = 6, 60
+PLACES, ALL_PLACES, OTHER_FORMS = 6, 60, 12
 
 
 def taken(question: Question) -> set[str]:
@@ -144,6 +144,54 @@ def test_a_model_with_no_number_at_depth_gives_no_answer(question: Question) -> 
 @pytest.mark.parametrize("question", MODELS, ids=lambda question: question.name)
 def test_a_model_with_no_number_anywhere_gives_no_answer(question: Question) -> None:
     assert answered(question, ALL_PLACES) == []
+
+
+NAMES = ["", " ", "1", "1.0", "true", "TRUE", "é", "e\u0301", "none", "\u202e", "nan", "x" * 400]
+
+
+def places(model: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the places of all parts of a model but its seal and where it is from."""
+    if path:
+        yield path
+    if isinstance(model, dict | list):
+        for key, part in model.items() if isinstance(model, dict) else enumerate(model):
+            if key not in UNREAD:
+                yield from places(part, (*path, key))
+
+
+def other_form(part: Any, rng: random.Random) -> Any:
+    """Return a part of a model in another form: named otherwise, longer, shorter, in another order, or further out."""
+    if isinstance(part, str):
+        return rng.choice([*NAMES, part + "\u0301", part.upper(), f" {part}"])
+    if isinstance(part, dict) and part:
+        keys = list(part)
+        one, other = rng.choice(keys), rng.choice(keys)
+        return rng.choice(
+            [
+                {**part, rng.choice(NAMES): part[one]},
+                {key: part[key] for key in keys if key != one},
+                {**part, one: part[other], other: part[one]},
+            ]
+        )
+    if isinstance(part, list) and part:
+        one = rng.randrange(len(part))
+        return rng.choice([[*part, part[one]], part[:one] + part[one + 1 :], part[::-1], [part], []])
+    return rng.choice([5e-324, -5e-324, 1e308, -1.0, 0, 2**63, 10**30, 1e-300, rng.choice(NAMES), None, [part]])
+
+
+@pytest.mark.parametrize("question", MODELS, ids=lambda question: question.name)
+def test_a_model_of_another_form_is_answered_or_refused_as_such(question: Question) -> None:
+    arguments, rng = arguments_of(question), random.Random(question.name)
+    found = list(places(arguments["model"]))
+    refused = 0
+    for _ in range(OTHER_FORMS):
+        path = rng.choice(found)
+        part = arguments["model"]
+        for key in path:
+            part = part[key]
+        given = {**arguments, "model": changed(arguments["model"], path, other_form(part, rng))}
+        refused += bool(refusal(question, given))
+    assert refused
 
 
 # -- who makes a sub-task ----------------------------------------------------------------------------------------------------------

@@ -81,6 +81,13 @@ def test_dictionary_round_trip_and_frames(sprinkler: BayesianNetwork) -> None:
         BayesianNetwork.from_dict({**value, "edges": []})
 
 
+@pytest.mark.parametrize("states", [["", "x"], ["1", "1.0"], ["true", "True"], ["é", "e\u0301"], [" ", "x"]])
+def test_states_that_are_empty_or_mean_the_same_are_refused(states):
+    value = {"nodes": {"a": {"states": states}}, "tables": {"a": {"parents": [], "probabilities": [0.5, 0.5]}}}
+    with pytest.raises(ValueError, match="state of a is empty, or two mean the same"):
+        BayesianNetwork.from_dict(value)
+
+
 def test_encoding_reads_states_however_they_are_written() -> None:
     network = BayesianNetwork(
         {"a": ("TRUE", "FALSE"), "b": ("0", "1")},

@@ -240,7 +240,7 @@ class BayesianNetwork:
         Raises
         ------
         ValueError
-            A part is missing, a number is none, or edges and tables do not agree.
+            A part is missing, a number is none, a state is empty or there twice, or edges and tables do not agree.
         TooLarge
             The tables have more than 2^24 cells.
         """
@@ -250,6 +250,10 @@ class BayesianNetwork:
             tables = {node: np.asarray(value["tables"][node]["probabilities"], dtype=np.float64) for node in states}
         except (KeyError, TypeError, AttributeError):
             raise ValueError("a network has nodes, edges and tables") from None
+        for node, names in states.items():
+            meant = {canonical_text(name) for name in names}
+            if None in meant or len(meant) < len(names):
+                raise ValueError(f"a state of {node} is empty, or two mean the same (1 and 1.0)")
         if sum(table.size for table in tables.values()) > MOST_CELLS:
             raise TooLarge(
                 f"the tables of the network have more than {MOST_CELLS} cells; lower max_parents, or merge states"
