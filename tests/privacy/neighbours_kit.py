@@ -49,8 +49,11 @@ DEALT = ("partial_deal", "keying")
 ROUNDING = 1e-9
 AGAIN = 10
 """How often a table is asked before a difference of its neighbour counts: a drawn value that takes two values equally often passes for a leak in 1 of 1,024."""
-STEPS = {"zero_out": 2}
-"""How many neighbours apart the drawn tables are: a record of empty cells is in the state "missing", so it is one content for another."""
+STEPS = {"zero_out": (2, 2)}
+"""What drawn tables may lose of a relation's epsilon, and of its square of mu: a record of empty cells is in the state "missing", so it is one content for
+another, which turns one cell of a table into two."""
+PARTY = (2, 4)
+"""The same of a party whose rows are all others, where a promise is of one that comes or goes: twice the change."""
 CHANGING = ("seconds", "rounds", "per_round", "provenance", "versions", "bytes")
 """Parts of a result that tell of times and sizes; rounds and sizes of messages are compared where these are."""
 
@@ -237,10 +240,12 @@ class Loss:
     epsilon: float = 0.0
     squares: float = 0.0
 
-    def part(self, epsilon: float, delta: float) -> float:
-        """Return which part of a budget this is."""
-        allowed = mu_of(epsilon, delta) ** 2 if self.squares else 1.0
-        return self.epsilon / epsilon + self.squares / allowed
+    def part(self, told: dict[str, Any]) -> float:
+        """Return which part of the budget of a privacy statement this is, for tables as `neighbour` draws them."""
+        party = told["unit"].startswith("party") and told["neighbors"] == "add_remove"
+        steps, squares = PARTY if party else STEPS.get(told["neighbors"], (1, 1))
+        allowed = mu_of(told["epsilon"], told["delta"]) ** 2 if self.squares else 1.0
+        return self.epsilon / told["epsilon"] / steps + self.squares / allowed / squares
 
 
 def loss(one: Recording, other: Recording) -> Loss:
@@ -292,7 +297,10 @@ def _add(found: Loss, place: Any, stations: list[list[Told]]) -> None:
 
 
 def _moments_loss(one: Any, other: Any) -> float:
-    """Return the loss of what smooth_naive_bayes releases: of moments with scales that depend on data, one query where they differ at all."""
+    """Return the loss of what smooth_naive_bayes releases: of moments with scales that depend on data, one query a step where they differ at all.
+
+    A replaced row is two steps, a row that leaves and one that comes; the table between them is at most a factor away from either.
+    """
     (first, release), (second, _) = one, other
     epsilon, settings = release.query_epsilon, release.settings
     found = epsilon * float(
@@ -308,11 +316,16 @@ def _moments_loss(one: Any, other: Any) -> float:
         factor = heavy_tails.multiplier(epsilon, beta, settings.noise, settings.degrees_of_freedom)
         if release.settings.rows > 1:  # steps of several rows are not told apart
             continue
-        if (change > np.minimum(*scales) / factor * (1 + ROUNDING) + 1e-12).any():
-            raise Leak(f"a {name} moment changes by more than its smooth sensitivity")
-        if (np.abs(np.log(scales[0] / scales[1])) > beta * (1 + ROUNDING) + 1e-12).any():
-            raise Leak(f"the scale of a {name} moment changes by more than its factor")
-        found += epsilon * float(((change > 0) | (scales[0] != scales[1])).sum())
+        most, widened = np.minimum(*scales) / factor, np.abs(np.log(scales[0] / scales[1]))
+        fits = {
+            steps: (change <= most * (1 + (steps - 1) * math.exp(beta)) * (1 + ROUNDING) + 1e-12)
+            & (widened <= steps * beta * (1 + ROUNDING) + 1e-12)
+            for steps in (1, 2)
+        }
+        if not fits[2 if settings.neighbors == "replace_one" else 1].all():
+            raise Leak(f"a {name} moment changes by more than its smooth sensitivity, or its scale by more than its factor")
+        differ = (change > 0) | (scales[0] != scales[1])
+        found += epsilon * float(differ.sum() + (~fits[1]).sum())
     return found
 
 
@@ -428,8 +441,7 @@ def audit(case: Case, epsilon: float, random: np.random.Generator) -> float | No
         if refused_for_size(changed[place]):
             return None
         compare_again(asked, first, again, changed, place)
-        lost = loss(one, changed[place]).part(told["epsilon"], told["delta"])
-        lost /= STEPS.get(told["neighbors"], 1)
+        lost = loss(one, changed[place]).part(told)
         worst = max(worst, lost)
         if lost > 1.0 + ROUNDING:
             raise Leak(f"{lost:.4f} of the stated budget is lost in step {place}, {case.steps[place][0]}")
