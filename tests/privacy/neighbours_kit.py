@@ -323,7 +323,9 @@ def _moments_loss(one: Any, other: Any) -> float:
             for steps in (1, 2)
         }
         if not fits[2 if settings.neighbors == "replace_one" else 1].all():
-            raise Leak(f"a {name} moment changes by more than its smooth sensitivity, or its scale by more than its factor")
+            raise Leak(
+                f"a {name} moment changes by more than its smooth sensitivity, or its scale by more than its factor"
+            )
         differ = (change > 0) | (scales[0] != scales[1])
         found += epsilon * float(differ.sum() + (~fits[1]).sum())
     return found

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
 from fedbayes.federation.errors import ThresholdError
-from fedbayes.federation.questions.suppression import check_count, hidden_cells
+from fedbayes.federation.questions.suppression import check_count, hidden_cells, shown_confusion
 from fedbayes.federation.vertical import suppress
 
 tables = arrays(
@@ -208,19 +208,106 @@ def test_control_a_block_around_the_small_cells_tells_some():
     assert number > tried // 50
 
 
-@pytest.mark.parametrize("minimum", [2, 3, 5])
-@pytest.mark.parametrize("length", [2, 3, 4])
-def test_who_knows_the_sum_of_a_list_and_the_rule_cannot_tell_a_small_count(length, minimum):
+def told_by_lists(length, minimum, empty, rule):
+    """How many small counts follow for who knows the sum and the rule, and sees the list with each number of further states that nobody has."""
     alike = collections.defaultdict(list)
     for counts in itertools.product(range({2: 25, 3: 16, 4: 9}[length]), repeat=length):
         table = np.array(counts, dtype=np.int64)
-        hidden = suppress(table, minimum)
-        if hidden.any() and table.sum() >= minimum:
-            assert hidden[table < minimum].all()
-            alike[int(table.sum()), hidden.tobytes(), tuple(table[~hidden])].append(table)
-    for group in alike.values():
-        same = (np.stack(group) == group[0]).all(axis=0)
-        assert not any((same & (table < minimum)).any() for table in group)
+        shown = [(more, rule(more, minimum)) for more in (np.pad(table, (0, number)) for number in empty)]
+        if table.sum() >= minimum and shown[0][1].any():
+            assert all(hidden[more < minimum].all() or not hidden.any() for more, hidden in shown)
+            lists = tuple((hidden.tobytes(), tuple(more[~hidden])) for more, hidden in shown)
+            alike[int(table.sum()), lists].append(table)
+    groups = [np.stack(group) for group in alike.values()]
+    return sum(int(((group == group[0]).all(axis=0) & (group[0] < minimum)).any()) for group in groups)
+
+
+@pytest.mark.parametrize("empty", [(0,), (2,), (0, 1, 2)])
+@pytest.mark.parametrize("minimum", [2, 3, 5])
+@pytest.mark.parametrize("length", [2, 3, 4])
+def test_who_knows_the_sum_of_a_list_and_the_rule_cannot_tell_a_small_count(length, minimum, empty):
+    """Nor can who lists states that nobody can have, in one task or in several."""
+    assert told_by_lists(length, minimum, empty, suppress) == 0
+
+
+def room_for_empty_states(counts, minimum):
+    """The rule of old of lists: a state that nobody has counts as one that may hold some of the records."""
+    small = counts < minimum
+    others = int(small.sum()) - 1
+    if small.all() or (others > 0 and minimum <= counts[small].sum() <= others * (minimum - 1) + minimum - 2):
+        return small
+    return np.asarray(counts <= counts[~small].min())
+
+
+@pytest.mark.parametrize("empty", [(2,), (0, 1, 2)])
+def test_control_states_that_nobody_has_tell_small_counts(empty):
+    assert told_by_lists(3, 3, (0,), room_for_empty_states) == 0
+    assert told_by_lists(3, 3, empty, room_for_empty_states) > 0
+
+
+def by_lines(counts, minimum):
+    """The rule of old of confusion tables: small counts but 0, and the least of a line that has one hidden."""
+    hidden = (counts > 0) & (counts < minimum)
+    changed = bool(hidden.any())
+    while changed:
+        changed = False
+        for cells, hides in (
+            pair
+            for axes in ((0, 1), (1, 0))
+            for pair in zip(counts.transpose(axes), hidden.transpose(axes), strict=True)
+        ):
+            if hides.sum() == 1:
+                hides[np.argmin(np.where(hides, np.inf, cells))] = changed = True
+        if not changed and counts[hidden].sum() < minimum and not hidden.all():
+            hidden[np.unravel_index(np.argmin(np.where(hidden, np.inf, counts)), counts.shape)] = changed = True
+    return hidden
+
+
+def of_confusion(counts, minimum):
+    return np.array([[cell is None for cell in row] for row in shown_confusion(counts, minimum)])
+
+
+KNOWN = {
+    "classes": lambda table: tuple(table.sum(axis=1)),
+    "classes and predictions": lambda table: (*table.sum(axis=1), *table.sum(axis=0)),
+    "classes and accuracy": lambda table: (*table.sum(axis=1), np.trace(table)),
+}
+"""What other answers tell of a confusion table."""
+
+
+def told_by_confusion(classes, records, minimum, known, rule):
+    """How many tables tell a small count, but 0, to who knows the rule, and what else is known, though that alone does not."""
+    alike, before = collections.defaultdict(list), collections.defaultdict(list)
+    for table in all_tables((classes, classes), records):
+        hidden, key = rule(table, minimum), KNOWN[known](table)
+        assert hidden[(table > 0) & (table < minimum)].all()
+        alike[key, hidden.tobytes(), tuple(table[~hidden])].append(table)
+        before[key].append(table)
+    alone = {key: (np.stack(group) == group[0]).all(axis=0) for key, group in before.items()}
+    found = 0
+    for (key, *_), group in alike.items():
+        same = (np.stack(group) == group[0]).all(axis=0) & ~alone[key]
+        found += bool((same & (group[0] > 0) & (group[0] < minimum)).any())
+    return found
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("known", KNOWN)
+@pytest.mark.parametrize(("classes", "records", "minimum"), [(2, 24, 5), (3, 7, 3), (2, 14, 3), (3, 8, 4)])
+def test_a_confusion_table_tells_no_small_count(classes, records, minimum, known):
+    assert told_by_confusion(classes, records, minimum, known, of_confusion) == 0
+
+
+@pytest.mark.parametrize("known", KNOWN)
+def test_control_a_confusion_table_by_lines_tells_some(known):
+    assert told_by_confusion(3, 7, 3, known, by_lines) > 100
+
+
+def test_a_confusion_table_without_small_counts_is_shown():
+    counts = np.array([[40.0, 0.0], [0.0, 50.0]])
+    assert shown_confusion(counts, 10) == counts.tolist()
+    assert shown_confusion(counts + 3.0, 10) == [[None, None], [None, None]]
+    assert shown_confusion(-counts, 0) == (-counts).tolist(), "noise below zero"
 
 
 def test_an_empty_state_for_missing_values_hides_nothing():

@@ -1,10 +1,10 @@
-"""Scores of records that do not show one record: predictions in groups, and tables of counts without small ones."""
+"""Scores of records that do not show one record: predictions in groups."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...typing import Booleans, Floats
+from ...typing import Floats
 
 
 def grouped(probabilities: Floats, weight: Floats, minimum: float, labelled: Floats | None = None) -> Floats:
@@ -47,28 +47,3 @@ def grouped(probabilities: Floats, weight: Floats, minimum: float, labelled: Flo
     joined = np.stack([np.bincount(group, weights=records * part) for part in means.T], 1) / share[:, None]
     result: Floats = joined[group][same.ravel()]
     return result
-
-
-def shown(confusion: Floats, minimum: float) -> list[list[float | None]]:
-    """Return a confusion table with small counts, and what sums of lines would give back, as None."""
-    counts = np.asarray(confusion, dtype=np.float64)
-    hidden = (counts > 0) & (counts < minimum)
-    changed = bool(hidden.any())
-    while changed:
-        changed = any(_complete(counts[line], hidden[line]) for line in range(len(counts)))
-        changed |= any(_complete(counts[:, line], hidden[:, line]) for line in range(counts.shape[1]))
-        if not changed and counts[hidden].sum() < minimum and not hidden.all():
-            hidden[np.unravel_index(int(np.argmin(np.where(hidden, np.inf, counts))), counts.shape)] = True
-            changed = True
-    return [
-        [None if hide else float(value) for value, hide in zip(values, hides, strict=True)]
-        for values, hides in zip(counts, hidden, strict=True)
-    ]
-
-
-def _complete(counts: Floats, hidden: Booleans) -> bool:
-    """Hide the smallest visible count of a line that has exactly one hidden; tell whether any was."""
-    if int(hidden.sum()) != 1 or hidden.all():
-        return False
-    hidden[int(np.argmin(np.where(hidden, np.inf, counts)))] = True
-    return True

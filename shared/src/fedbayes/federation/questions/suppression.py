@@ -51,13 +51,33 @@ def hidden_cells(counts: Counts, minimum: int, missing: Sequence[bool]) -> Hidde
     return hidden
 
 
-def suppress(counts: Counts, minimum: int) -> Hidden:
+def shown_confusion(counts: Floats, minimum: int) -> list[list[float | None]]:
+    """Return a table of true and predicted classes with small counts, and what would give them back, as None.
+
+    Parameters
+    ----------
+    counts : float array, shape (classes, classes)
+        Whole numbers of records, or noisy ones, of which none is small.
+    minimum : int
+        Smallest count that may be shown, above 0.
+
+    Notes
+    -----
+    Where no count is small but 0 all are shown; else what `suppress` leaves. How many records have a class, or are predicted right, is told elsewhere.
+    """
+    small = bool(((counts > 0) & (counts < minimum)).any())
+    hidden = suppress(counts, minimum) if small else np.zeros(counts.shape, dtype=np.bool_)
+    cells = np.where(hidden, np.nan, counts)
+    return [[None if np.isnan(cell) else float(cell) for cell in row] for row in cells]
+
+
+def suppress(counts: Counts | Floats, minimum: int) -> Hidden:
     """Return which cells of a table to hide.
 
     Parameters
     ----------
-    counts : int64 array
-        One axis a column.
+    counts : array
+        One axis a column; whole numbers.
     minimum : int
         Cells below it are hidden; 0 or 1 hides nothing.
 
@@ -78,8 +98,8 @@ def suppress(counts: Counts, minimum: int) -> Hidden:
       another table that is shown alike.
     - *States with few records* are taken together with the next ones until they have m; their own cells move among one another. Of a state
       without any record the margin itself tells its cells.
-    - *One column.* Small cells, where their sum leaves them half of the values below m, or else they and the smallest others: the rule knows no
-      order, so whatever hidden cells hold, they may hold in another order.
+    - *One column.* Small cells, where their sum leaves those of them with records half of the values below m, or else they and the smallest others: the
+      rule knows no order, so whatever hidden cells hold, they may hold in another order; whoever knows which states are empty knows of these alone.
     - *More columns.* The same steps; margins over pairs leave less room, so the table is hidden whole if the evenest table with the block's
       margins has a cell below 1. Where the margins alone determine a cell nothing can hide it. No proof; enumerated in tests.
 
@@ -98,9 +118,12 @@ def enough(minimum: int) -> int:
 
 
 def _hidden_of_list(counts: Counts, minimum: int) -> Hidden:
-    """Return the small cells, and the smallest others if all small ones together say too much of one; ties are hidden together."""
+    """Return the small cells, and the smallest others if all small ones together say too much of one; ties are hidden together.
+
+    Empty cells leave no room: a task may list states that nobody can have.
+    """
     small = counts < minimum
-    together, others = int(counts[small].sum()), int(small.sum()) - 1
+    together, others = int(counts[small].sum()), int((small & (counts > 0)).sum()) - 1
     largest = others * (minimum - 1) + minimum - enough(minimum)
     if small.all() or (others > 0 and minimum <= together <= largest):
         return small
