@@ -33,7 +33,9 @@ DOMAIN = b"fedbayes/alignment/1|"
 Hashes = Words
 """64 bits a row: with a million rows a side, two different people share one with probability 5e-8."""
 LEFT_OUT = -1
-"""The place of a row of a union that another party's row stands for."""
+"""The place of a row of a union that another party's row stands for, or that has none."""
+NOBODY = "\x00"
+"""What an identifier begins with that matches nobody's."""
 
 
 class AlignmentError(ValueError):
@@ -57,6 +59,17 @@ def check_identifiers(identifiers: Sequence[str | None]) -> None:
 def shuffled(rows: int, key: bytes) -> Integers:
     """Return a secret permutation of 0..rows-1 that follows from a 32-byte key, int64."""
     return np.asarray(np.argsort(expand(key, "row order", rows, np.uint64), kind="stable"), dtype=np.int64)
+
+
+def submitted(texts: Sequence[str], key: bytes, union: bool) -> tuple[Integers, bytes]:
+    """Return which rows a party submits, in a secret order that follows from a 32-byte key, and the digests of their identifiers.
+
+    All rows, but of a union those that match nobody: each would be a record of its own, and one whose identifier is there twice count twice.
+    """
+    rows = shuffled(len(texts), key)
+    if union:
+        rows = rows[np.array([not texts[row].startswith(NOBODY) for row in rows], dtype=np.bool_)]
+    return rows, digests(texts[row] for row in rows)
 
 
 def digests(identifiers: Iterable[str]) -> bytes:

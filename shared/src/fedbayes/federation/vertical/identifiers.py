@@ -59,7 +59,7 @@ def matched_texts(texts: Sequence[str], column: str, own: int, private: bool) ->
     own : int
         This station.
     private : bool
-        Whether nothing may be refused because of data: rows without an identifier, and all but the first of one identifier, then match nobody.
+        Whether nothing may be refused because of data: rows without an identifier, and all but the first of one identifier, match nobody and count nowhere.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def matched_texts(texts: Sequence[str], column: str, own: int, private: bool) ->
         seen = {""}
         matched = []
         for row, text in enumerate(plain):
-            matched.append(f"\x00{own}|{row}" if text in seen else text)
+            matched.append(f"{alignment.NOBODY}{own}|{row}" if text in seen else text)
             seen.add(text)
         return matched
     try:

@@ -186,9 +186,9 @@ class Workspace:
 
     def submit_rows(self, texts: Sequence[str]) -> tuple[Array, bytes]:
         """Return this station's secret order of its own rows, which it submits for matching, and the digests of their identifiers in it."""
-        rows = alignment.shuffled(len(texts), self.derived("row order"))
-        digested = alignment.digests(texts[row] for row in rows)
-        self.station.keep("submitted", digests=np.frombuffer(digested, np.uint8).reshape(-1, alignment.HASH_BYTES))
+        rows, digested = alignment.submitted(texts, self.derived("row order"), self.setup.union)
+        digests = np.frombuffer(digested, np.uint8).reshape(-1, alignment.HASH_BYTES)
+        self.station.keep("submitted", digests=digests, rows=rows)
         return rows, digested
 
     def note_linked(self) -> None:
@@ -202,11 +202,11 @@ class Workspace:
             self.station.history.note_linked(rows, len(digests))
 
     def common_order(self, total: int) -> Array:
-        """Return, of `total` own rows, that of each common record, int64 (records,); of a union, the place of each own row in it, (total,)."""
-        rows, order = alignment.shuffled(total, self.derived("row order")), self.order_of(self.own)
+        """Return, of `total` own rows, that of each common record, int64 (records,); of a union, the place of each own row, or none, (total,)."""
+        rows, order = self.station.kept("submitted")["rows"], self.order_of(self.own)
         if not self.setup.union:
             return np.asarray(rows[order], dtype=np.int64)
-        positions = np.empty(total, dtype=np.int64)
+        positions = np.full(total, alignment.LEFT_OUT, dtype=np.int64)
         positions[rows] = order
         return positions
 
