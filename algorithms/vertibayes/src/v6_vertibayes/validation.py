@@ -143,7 +143,7 @@ def assess_counts(
     weight, truth = counts[counts > 0].astype(np.float64), rows[:, network.nodes.index(label)]
     probabilities = grouped(posteriors(network, rows, label), weight, minimum, weight * (truth >= 0))
     scores = _assessed(truth, probabilities, weight, network.states[label], minimum)
-    scores["confusion"] = shown_confusion(scores["confusion"], minimum)
+    scores["confusion"] = shown_confusion(scores["confusion"], math.ceil(minimum))
     if minimum <= 1 or scores["rows"] <= 0:
         return scores, {}
     blurred, errors = _blurred(scores, truth, probabilities, weight, minimum, seed)
