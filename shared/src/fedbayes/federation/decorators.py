@@ -142,8 +142,10 @@ def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mo
     except Exception as failure:
         told = refusing.counted(station, failure)
         log_error(log_line(told))
-        spent = station.spent if station is not None else {}
-        return _seal(visit, {"error": list(describe(told)), "spent": spent})
+        refusal = {"error": list(describe(told)), "spent": station.spent if station is not None else {}}
+        if not ends or station is None:
+            return _seal(visit, refusal)
+        content = refusal  # of the last round: nobody asks this station again, nor tells it that the job is over
     sealed = memory.record(
         visit.question_digest, request.reply_key, _seal(visit, content), also=request.signature.hex()
     )

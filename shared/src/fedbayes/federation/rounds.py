@@ -150,12 +150,14 @@ class Federation(Job):
         log_info(f"round {round_name} at {len(participants)} organizations")
         sent = self._transport.prepare(function, round_name, request, participants, last)
         entry = self._log.start(function, participants, sum(part.size for part in sent))
-        if last:
-            self._ended.update(participants)
         tasks = [self._transport.create(part, round_name) for part in sent]
         answers: dict[int, Any] = {}
-        for task, part in zip(tasks, sent, strict=True):
-            answers.update(self._transport.collect(task, part, began, timeout, entry))
+        try:
+            for task, part in zip(tasks, sent, strict=True):
+                answers.update(self._transport.collect(task, part, began, timeout, entry))
+        finally:
+            if last:
+                self._ended.update(answers, self._transport.answered)
         entry["seconds"] = round(time.monotonic() - began, 4)
         for member in sorted(self._transport.repeated):
             self.warn(f"{self.name(member)} was asked again in a round: the platform had lost its reply")

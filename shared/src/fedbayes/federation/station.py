@@ -102,10 +102,11 @@ class Station(TableReader):
         BudgetError
             If the ledger has less left; the message says how much.
         MessageError
-            If the noise is for others than the job announced, or costs more than that.
+            If the channel is not open, or the noise is for others than the job announced, or costs more than that.
         ThresholdError
-            As of `exact`, for a cost above what may be called private.
+            If the job has too few members; as of `exact`, for a cost above what may be called private.
         """
+        self.require_members()
         self.policy.check_release(epsilon, delta)
         if not promise.holds(epsilon, delta):
             choosing.check_exact(self, self.dictionary, arithmetic=False)
@@ -236,7 +237,6 @@ class Station(TableReader):
         Parameters
         ----------
         value : object
-            Numbers with noise.
         receipt : Receipt
             From the `charge` that was made before the noise was drawn.
 

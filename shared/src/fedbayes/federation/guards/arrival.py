@@ -18,7 +18,9 @@ from ..perimeter.envelope import Request
 from ..perimeter.manifest import Manifest, ModelClaim, model_digest
 from . import announced, dictionaries
 
-ALWAYS = ("partial_open_channel", "partial_close", "partial_schema", "partial_deal")
+WITHOUT_MANIFEST = ("partial_open_channel", "partial_close")
+"""Functions of the job's first round, and of its end: nothing else is answered before the stations know who asks and among whom."""
+ALWAYS = (*WITHOUT_MANIFEST, "partial_schema", "partial_deal")
 """Functions that any job may call: they read no table."""
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ def check(station: TableReader, run: platform.Run, origin: platform.Origin, requ
         raise MessageError("the request is for other stations")
     _check_keys(station, request)
     if not request.manifest_hash:
+        if request.function not in WITHOUT_MANIFEST:
+            raise MessageError("the channel is not open; central must call open_channel first")
         return None
     if request.body is not None:
         raise MessageError("the request is not sealed for this station; the job stops")

@@ -176,7 +176,8 @@ def run_draw(federation: Federation, folder: str) -> dict[str, Any]:
 
 @toy_central
 def run_fail(federation: Federation, manner: str, timeout: float = 60.0) -> dict[str, Any]:
-    federation.round("partial_fail", Ask(text=manner), federation.resolve(None), Values, timeout=timeout)
+    parties = federation.open_channel(None, Preflight(functions=("partial_fail",)))
+    federation.round("partial_fail", Ask(text=manner), parties.stations, Values, timeout=timeout)
     return federation.result()
 
 

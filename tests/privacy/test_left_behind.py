@@ -1,0 +1,128 @@
+"""A job whose last round fails at one station: nobody asks that one again, and its keys, facts and kept arrays must not stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from harness.inprocess import InProcess
+from test_variants import EACH
+from views_cases import Question, arguments_of, question_files
+
+from fedbayes.federation.errors import AlgorithmError, DataProblem
+from fedbayes.federation.guards import refusing
+from fedbayes.federation.node.memory import Memory
+from fedbayes.federation.node.policy import Policy
+from fedbayes.federation.station import Station
+
+ASKING = [question for question in EACH if question.function != "sample"]
+LEFT = ("private_key", "kept-", "fact-", "aggregator-")
+Create = Callable[..., dict[str, Any]]
+
+
+def left(running: InProcess) -> list[str]:
+    return [path.name for path in Path(running._folder.name).glob("job-*/*/fedbayes-*/*") if path.name.startswith(LEFT)]
+
+
+def federation(question: Question) -> InProcess:
+    files = question_files(question, False)
+    return InProcess(f"v6_{question.method}", files, {name: dict(question.limits) for name in files}, question.central)
+
+
+@cache
+def last_round(name: str) -> tuple[str, int]:
+    """Return the function of a question's last round, and the organization that is asked last in it; the end of the job is none."""
+    question, asked = next(one for one in ASKING if one.name == name), list[tuple[str, int]]()
+    with federation(question) as running:
+        create = running.create
+
+        def noting(content: Any, organizations: list[int], *rest: Any) -> Any:
+            if content["method"] != "partial_close":
+                asked.append((content["method"], organizations[-1]))
+            return create(content, organizations, *rest)
+
+        with mock.patch.object(running, "create", noting):
+            running.run(question.function, arguments_of(question))
+        assert left(running) == []
+    return asked[-1]
+
+
+def failed(question: Question, fails: Callable[[Any], None]) -> list[str]:
+    """Return what is left of a job after `fails` was called where one station answers the last round."""
+    function, member = last_round(question.name)
+    honest = refusing.answered
+
+    def answered(station: Station) -> None:
+        if station.last and station.function == function and station.organization == member:
+            fails(station)
+        honest(station)
+
+    with federation(question) as running, mock.patch.object(refusing, "answered", answered):
+        with suppress(AlgorithmError):
+            running.run(question.function, arguments_of(question))
+        return left(running)
+
+
+def refuses(_: Station) -> None:
+    raise DataProblem("no")
+
+
+def crashes(_: Station) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.few(9)
+@pytest.mark.parametrize("question", ASKING, ids=lambda question: question.name)
+def test_nothing_stays_where_a_station_refuses_the_last_round(question: Question) -> None:
+    assert failed(question, refuses) == []
+
+
+@pytest.mark.few(9)
+@pytest.mark.parametrize("question", ASKING, ids=lambda question: question.name)
+def test_nor_where_its_container_ends_whenever_it_is_asked(question: Question) -> None:
+    with mock.patch.object(InProcess, "create", dying(InProcess.create)):
+        assert failed(question, crashes) == []
+
+
+def dying(create: Create) -> Create:
+    """Have a container that is killed be a run without a result, as the server tells it."""
+
+    def created(self: InProcess, content: Any, organizations: list[int], parent: int, initiator: int) -> dict[str, Any]:
+        answer = getattr(self.module, content["method"])
+
+        def killed(**given: Any) -> Any:
+            try:
+                return answer(**given)
+            except KeyboardInterrupt:
+                raise RuntimeError from None
+
+        with mock.patch.object(self.module, content["method"], killed):
+            return create(self, content, organizations, parent, initiator)
+
+    return created
+
+
+def test_control_unwiped_keys_and_arrays_stay() -> None:
+    question = next(one for one in ASKING if (one.method, one.function) == ("scalar_product", "count"))
+    wipe = Memory.wipe
+
+    def wiping(memory: Memory) -> None:
+        if memory.read("refused") is None:
+            wipe(memory)
+
+    def marked(station: Station) -> None:
+        station.once("refused", b"yes")
+        refuses(station)
+
+    with mock.patch.object(Memory, "wipe", wiping):
+        assert {name.partition("-")[0] for name in failed(question, marked)} == {"private_key", "kept", "fact"}
+
+
+def test_a_list_of_functions_without_the_end_of_a_job_keeps_no_keys() -> None:
+    policy = Policy.from_environment({"FEDBAYES_ALLOWED_FUNCTIONS": "fit,partial_open_channel"})
+    policy.check_function("partial_close")
