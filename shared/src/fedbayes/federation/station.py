@@ -97,10 +97,8 @@ class Station(TableReader):
 
         Raises
         ------
-        PolicyError
-            If one release may not cost that much at this node.
-        BudgetError
-            If the ledger has less left; the message says how much.
+        PolicyError, BudgetError
+            If one release may not cost that much at this node, or if the ledger has less left, which the message tells.
         MessageError
             If the channel is not open, or the noise is for others than the job announced, or costs more than that.
         ThresholdError
@@ -237,6 +235,7 @@ class Station(TableReader):
         Parameters
         ----------
         value : object
+            Numbers with noise.
         receipt : Receipt
             From the `charge` that was made before the noise was drawn.
 
