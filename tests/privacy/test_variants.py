@@ -224,6 +224,11 @@ def parent_of_another_job(running: InProcess, task: int, message: dict[str, Any]
     running.tasks[running.tasks[task]["parent"]["id"]]["job_id"] += 100 * task
 
 
+def sub_task_of_a_sub_task(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    """As a station that deviates would make one, with the token of its container: it would be central of a job that nobody asked for."""
+    running.tasks[running.tasks[task]["parent"]["id"]]["parent"] = {"id": 99, "link": "/api/task/99"}
+
+
 def session_of_another_job(running: InProcess, task: int, message: dict[str, Any]) -> None:
     message["session"] = "0" * len(message["session"])
 
@@ -255,6 +260,7 @@ CHANGES = [
     other_organization,
     other_job,
     parent_of_another_job,
+    sub_task_of_a_sub_task,
     session_of_another_job,
     session_that_is_a_path,
     stranger_among_the_participants,
@@ -262,7 +268,7 @@ CHANGES = [
     round_of_another_name,
     not_the_last_round,
 ]
-ONLY_FIRST = (other_image, other_image_of_the_same_name, parent_of_another_job)
+ONLY_FIRST = (other_image, other_image_of_the_same_name, parent_of_another_job, sub_task_of_a_sub_task)
 """What a station asks of the platform once a job, in its first round."""
 
 

@@ -199,14 +199,14 @@ def confirmed(origin: Origin) -> Origin:
     Raises
     ------
     PolicyError
-        If central's task is of another job or image.
+        If central's task is of another job or image, or a sub-task itself: a station that is asked something could else ask in its turn.
     """
     if origin.created_at:
         return origin
     parent = ask(f"task/{origin.parent}")
     if not isinstance(parent, dict) or parent.get("id") != origin.parent or parent.get("job_id") != origin.job:
         raise _no_origin()
-    if parent.get("image") != origin.image:
+    if parent.get("image") != origin.image or parent.get("parent"):
         raise _no_origin()
     return Origin(origin.job, origin.parent, origin.image, origin.organization, str(parent.get("created_at")))
 
