@@ -230,6 +230,7 @@ def _open_tables(federation: Federation, asked: Fit, parties: Parties, wanted: S
         domain={**asked.states, **fold},
         bins=asked.bins,
         missing_state=True,
+        unhidden=True,
     )
     columns = [asked.label, *wanted, *fold]
     return SecureTables.open(federation, setup, columns, small_groups=_pairs(asked, wanted))

@@ -53,6 +53,7 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
             raise ArgumentError(f"column '{column}' has no public states; give its categories, bounds or cut points")
         if not covered:
             check_bins_hold(states, own_codes, station.policy.minimum_count, station.cut)
+            station.check_made_missing(column, own_codes == states.cardinality - 1)
             station.history.note_borders(column, states.cuts or ())
         codes[column], shape[column] = own_codes, states.cardinality
     tables = [count([codes[c] for c in table], [shape[c] for c in table]).ravel() for table in request.tables]

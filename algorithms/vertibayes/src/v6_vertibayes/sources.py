@@ -204,10 +204,10 @@ class VerticalTables(Source):
             epsilon=question.budget.epsilon,
             delta=question.budget.delta,
             neighbors=question.neighbors,
+            unhidden=True,
         )
-        self._tables = SecureTables.open(
-            federation, setup, [*question.columns, *folded], narrow=True, seeded=question.scores
-        )
+        wanted = [*question.columns, *folded]
+        self._tables = SecureTables.open(federation, setup, wanted, narrow=True, seeded=question.scores)
         states = {column: self._tables.columns[column] for column in question.columns}
         super().__init__(question.budget, {column: own.variable() for column, own in states.items()})
         self.neighbors, self.records = question.neighbors, self._tables.rows

@@ -10,7 +10,9 @@ from ...bayes.dictionaries.dictionary import Dictionary
 from ...bayes.dictionaries.entry import Cut
 from ...bayes.values.encoding import identifier_text
 from ...bayes.values.missing import public_part
+from ...typing import Booleans
 from ..answered.history import History
+from ..answered.readings import GONE, groups_of
 from ..errors import DataProblem, PolicyError, ThresholdError
 from ..node.memory import Memory
 from ..perimeter.envelope import Request
@@ -62,12 +64,16 @@ class TableReader(Member):
 
     @cached_property
     def _source(self) -> Source:
+        return self._source_by(self.dictionary)
+
+    def _source_by(self, dictionary: Dictionary | None) -> Source:
+        """Return the table as a task's dictionary, or none, has it read."""
         cohort = self.policy.cohort
         folder = self.policy.folder() if cohort is not None else None
         return Source(
             self._mock_data,
             self._schema_file or {},
-            self.dictionary,
+            dictionary,
             cohort,
             folder,
             self.policy.csv_separator,
@@ -196,6 +202,39 @@ class TableReader(Member):
         parts, count = read
         self._check_table(columns, self._source.names, count)
         yield from parts
+
+    def check_made_missing(self, column: str, gone: Booleans) -> None:
+        """Refuse a column of which the task takes few values for missing that are none in the file, where small cells are told.
+
+        Such a code may be one person's value, and whatever is told of the other columns over all records, and with this one over the rest, tells of that
+        person. Codes in the station's schema file are the administrator's, who may also let answers differ in few rows; what derives a column needs leave.
+
+        Parameters
+        ----------
+        column : str
+            A column of the task.
+        gone : ndarray of bool, shape (rows,)
+            Where it is missing as the task reads it.
+
+        Raises
+        ------
+        ThresholdError
+            If few rows, but some, are missing, and one of them because the task says so.
+        """
+        if self.policy.allow_differences or not 0 < int(gone.sum()) < self.policy.minimum_count:
+            return
+        name = self.cut[column].column if column in self.cut else column
+        plain = self._source_by(None)
+        if name not in plain.names:
+            return
+        texts = self._source.texts(name)
+        without = groups_of(texts, plain.reads([name], None, ())[name]) == GONE
+        if len(texts) == len(gone) and bool((gone & ~without).any()):
+            raise ThresholdError(
+                f"dictionary, domain: the task takes few values of column '{column}' for missing, and what is told of the other columns would tell of these "
+                "records; leave the code out, have it in the station's schema file, give an epsilon, or ask the node administrator about "
+                "FEDBAYES_ALLOW_DIFFERENCES"
+            )
 
     @staticmethod
     def _whole(rows: int) -> int | None:

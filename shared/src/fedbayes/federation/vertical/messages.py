@@ -66,7 +66,8 @@ class Setup(Message):
     is refused because of data.
     `guarded`: exact tables may be asked, so conditions and cut points must leave enough records on either side. `covered`: noise hides whom they single
     out (`dp.promise.covers`), so they need not; noisy tables with a larger epsilon are guarded like exact ones. `neighbors`: what noise is promised for
-    (`dp.neighbors.OF_RECORDS`); keys hang on it as on the rest, so all stations were told the same.
+    (`dp.neighbors.OF_RECORDS`); keys hang on it as on the rest, so all stations were told the same. `unhidden`: small cells of tables are told, as in a
+    network, so the task may not say of few records that their value is missing.
     """
 
     helper: int
@@ -80,6 +81,7 @@ class Setup(Message):
     guarded: bool = False
     covered: bool = False
     neighbors: str = REPLACE_ONE
+    unhidden: bool = False
 
     @property
     def relation(self) -> Relation:

@@ -231,6 +231,8 @@ class Encoder:
                 self._station.history.note_bins(column, setup.domain, resolved[0].cuts or (), resolved[0].public)
             if setup.guarded or setup.private:
                 check_bins_hold(*resolved, self._minimum, self._station.cut)
+            if setup.unhidden and not setup.covered:
+                self._station.check_made_missing(column, resolved[1] == resolved[0].cardinality - 1)
             self._states[column] = resolved
         return self._states[column]
 

@@ -40,10 +40,11 @@ def own_states(
     DataProblem
         As of `resolve`.
     ThresholdError
-        If given cut points leave few records on a side, or in a bin; or the node remembers nothing.
+        If given cut points leave few records on a side, or in a bin; if the task takes few values for missing; or the node remembers nothing.
     """
     states, codes = resolve(name, values, domain.get(name), bins, True, True)
     station.history.note_borders(name, states.cuts or ())
     station.history.note_bins(name, domain, states.cuts or (), states.public)
     check_bins_hold(states, codes, station.policy.minimum_count, station.cut)
+    station.check_made_missing(name, codes == states.cardinality - 1)
     return states, codes

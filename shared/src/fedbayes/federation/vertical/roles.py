@@ -121,6 +121,7 @@ def setup_of(
     delta: float | None = 0.0,
     guarded: bool = True,
     neighbors: str = REPLACE_ONE,
+    unhidden: bool = False,
 ) -> Setup:
     """Return the roles of a job, checked.
 
@@ -148,6 +149,8 @@ def setup_of(
         are, columns serve scores of records only.
     neighbors : {"replace_one", "zero_out"}
         What the noise of private answers is promised for (`dp.neighbors.OF_RECORDS`).
+    unhidden : bool
+        Whether small cells of the tables are told, as in a network.
 
     Raises
     ------
@@ -180,6 +183,7 @@ def setup_of(
         guarded and not private,
         covers(epsilon, delta),
         neighbors,
+        unhidden,
     )
 
 
