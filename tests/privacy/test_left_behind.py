@@ -107,6 +107,38 @@ def dying(create: Create) -> Create:
     return created
 
 
+@pytest.mark.few(5)
+@pytest.mark.parametrize("question", ASKING, ids=lambda question: question.name)
+def test_nor_where_its_container_ends_between_the_reply_and_the_wiping(question: Question) -> None:
+    """Asked again it has the reply on record, and would not come to the wiping."""
+    wipe, died = Memory.wipe, list[int]()
+
+    def wiping(memory: Memory) -> None:
+        if not died and (function, member) == running_as[-1]:
+            died.append(1)
+            raise KeyboardInterrupt
+        wipe(memory)
+
+    function, member = last_round(question.name)
+    running_as = [("", 0)]
+    with (
+        mock.patch.object(Memory, "wipe", wiping),
+        mock.patch.object(InProcess, "create", dying(InProcess.create)),
+    ):
+        assert failed(question, lambda station: running_as.append((station.function, station.organization))) == []
+    assert died or not ends_by_itself(question)
+
+
+def ends_by_itself(question: Question) -> bool:
+    """Return whether the last round of a fit is known in advance, so that stations wipe what they have of themselves."""
+    told = (question.method, question.function)
+    return told not in (
+        ("discriminative_naive_bayes", "fit"),
+        ("bayesian_ensemble", "fit"),
+        ("verticox", "predict"),
+    )
+
+
 def test_control_unwiped_keys_and_arrays_stay() -> None:
     question = next(one for one in ASKING if (one.method, one.function) == ("scalar_product", "count"))
     wipe = Memory.wipe

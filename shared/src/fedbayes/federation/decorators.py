@@ -92,7 +92,7 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
                 # The platform runs the same request again, perhaps after what was kept of the job was wiped: give the recorded reply.
                 recorded = memory.recorded(request.signature.hex(), request.reply_key)
                 if recorded is not None:
-                    return dict(recorded)
+                    return _once_more(request, memory, recorded)
                 if filed:
                     request = whole(request, memory)
                     request.check(name)
@@ -124,9 +124,9 @@ def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mo
     request, memory = visit.request, visit.memory
     recorded = memory.recorded(visit.question_digest, request.reply_key)
     if recorded is not None:
-        return dict(recorded)
+        return _once_more(request, memory, recorded)
     station: Station | None = None
-    ends = request.last or function.__name__ == "partial_close"
+    ends = _ends(request)
     try:
         station = Station(visit.run, visit.origin, memory, request, mock_data)
         station.bind(visit.question_digest)
@@ -152,6 +152,18 @@ def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mo
     if ends:
         memory.wipe()
     return dict(sealed)
+
+
+def _ends(request: Request) -> bool:
+    """Return whether the job is over at this station once it has answered a request."""
+    return request.last or request.function == "partial_close"
+
+
+def _once_more(request: Request, memory: Memory, recorded: dict[str, Any]) -> dict[str, Any]:
+    """Return a recorded reply, and wipe what the job has left: the first container may have ended between the two."""
+    if _ends(request):
+        memory.wipe()
+    return dict(recorded)
 
 
 def _seal(visit: _Visit, content: dict[str, Any]) -> dict[str, Any]:
