@@ -15,7 +15,7 @@ from . import result
 from .arguments import Fit
 from .budget import Budget
 from .evaluation import by_counts, chosen_method
-from .guards import check_known, complete
+from .guards import check_common, check_known, complete
 from .merging import merged_by_class
 from .model import learn
 from .model_arguments import Classify, Evaluate, Sample
@@ -39,7 +39,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     ArgumentError, PlacementError
         Naming the argument and the remedy.
     ThresholdError
-        If too few records or organizations take part, or few records, but not none, have a value of a column.
+        If too few records or organizations take part, few records, but not none, have a value of a column, or many of its values are those of single ones.
     """
     cut = asked.folds if asked.validation == "svdg" else 0
     question = _question(asked, tuple(asked.columns), asked.domain or {}, asked.rules, asked.batches, cut)
@@ -51,6 +51,8 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     minimum = result.least_count(asked, source)
     least, behind = (0.0, None) if source.budget.covered else (minimum, complete(learned))
     check_known(learned.missing, least)
+    if behind is not None:
+        check_common(behind, least)
     published = learned.network.publish(learned.counts, minimum, asked.smallest_probability, behind)
     scores = validate(asked, learned, published, source.by_fold, least)
     return result.fitted(federation, asked, learned, published, source, scores)

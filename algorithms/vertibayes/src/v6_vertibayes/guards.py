@@ -15,6 +15,7 @@ import numpy as np
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.network.hiding import hidden_configurations
 from fedbayes.federation.errors import ThresholdError
+from fedbayes.federation.vertical.coding import LISTED, singles_records_out
 from fedbayes.typing import Array, Counts, Floats
 
 from .model import Learned
@@ -35,6 +36,21 @@ def check_known(missing: Mapping[str, tuple[float, float]], minimum: float) -> N
             raise ThresholdError(
                 f"fewer records than a node demands have a value of column '{name}'; leave it out, or ask with an epsilon"
             )
+
+
+def check_common(counts: Mapping[str, Counts], minimum: float) -> None:
+    """Raise `ThresholdError` naming a column that is, in good part, the values of single records: its margin would list them.
+
+    Parameters
+    ----------
+    counts : mapping of str to ndarray
+        Family counts, the child on the last axis.
+    minimum : float
+        Fewest records of which a number may tell.
+    """
+    for name, table in counts.items():
+        if singles_records_out(table.reshape(-1, table.shape[-1]).sum(axis=0), minimum):
+            raise ThresholdError(LISTED.format(name))
 
 
 def observed(counts: Mapping[str, Counts], network: BayesianNetwork) -> dict[str, Counts]:

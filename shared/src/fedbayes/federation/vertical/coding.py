@@ -21,6 +21,12 @@ FEW_VALUES = 10
 """A numeric column without domain or bins and with at most this many values keeps them as categories."""
 MOST_FOUND_CUTS = 19
 """Of bins that are found in a column, and so told: each is the value of a record."""
+MOST_IN_RARE = 0.1
+"""Part of the records that may have rare categories where their counts are told: columns of names, dates or numbers have most, honest ones a few hundredths."""
+LISTED = (
+    "domain, dictionary: column '{}' has many categories that few records have each, of whom the answer would tell; give bounds or cut points of "
+    "a number, leave the column out, or give an epsilon"
+)
 
 Codes = npt.NDArray[np.int64]
 
@@ -161,6 +167,27 @@ def _check_found(states: ColumnStates, counts: npt.NDArray[np.intp], minimum: in
             f"domain, dictionary: column '{states.name}' has many values that few of its station's records have each, and an answer would list them; "
             "give its categories, or leave it out"
         )
+
+
+def singles_records_out(sizes: npt.NDArray[Any], minimum: float) -> bool:
+    """Return whether categories are, in good part, the values of single records: as many as `minimum` have few each, and together some part of all.
+
+    Parameters
+    ----------
+    sizes : ndarray, shape (categories,)
+        Records that have each.
+    minimum : float
+        Fewer are few.
+    """
+    few = (sizes > 0) & (sizes < minimum)
+    return bool(minimum > 1 and few.sum() >= minimum and sizes[few].sum() > MOST_IN_RARE * sizes.sum())
+
+
+def check_categories_hold(states: ColumnStates, codes: Codes, minimum: int) -> None:
+    """Raise `ThresholdError` where categories are, in good part, the values of single records, for answers in which small cells are told."""
+    counts = np.bincount(codes, minlength=states.cardinality)[: len(states.labels) - int(states.has_missing)]
+    if states.cuts is None and singles_records_out(counts, minimum):
+        raise ThresholdError(LISTED.format(states.name))
 
 
 def _is_numeric(values: Any) -> bool:

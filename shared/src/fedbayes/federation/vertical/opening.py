@@ -23,6 +23,7 @@ from .coding import Codes, check_bins_hold, indicators, joint_codes, resolve
 from .folds import MOST_FOLDS, drawn_secret, fold_of
 from .identifiers import matched_texts
 from .messages import Setup
+from .owner import check_unhidden
 from .states import ColumnStates
 from .values import check_spread, counted, fixed_point, is_code, is_short, product_of
 from .workspace import DTYPES, PURPOSE, Workspace, factor
@@ -232,7 +233,7 @@ class Encoder:
             if setup.guarded or setup.private:
                 check_bins_hold(*resolved, self._minimum, self._station.cut)
             if setup.unhidden and not setup.covered:
-                self._station.check_made_missing(column, resolved[1] == resolved[0].cardinality - 1)
+                check_unhidden(self._station, *resolved)
             self._states[column] = resolved
         return self._states[column]
 

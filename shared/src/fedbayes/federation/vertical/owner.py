@@ -6,8 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..station import Station
-from .coding import Codes, check_bins_hold, resolve
+from .coding import Codes, check_bins_hold, check_categories_hold, resolve
 from .states import ColumnStates
+
+
+def check_unhidden(station: Station, states: ColumnStates, codes: Codes) -> None:
+    """Refuse a column's states where small cells are told: those of categories that few have each, and of few values that the task takes for missing.
+
+    Raises
+    ------
+    ThresholdError
+        As of `check_categories_hold` and `check_made_missing`.
+    """
+    check_categories_hold(states, codes, station.policy.minimum_count)
+    station.check_made_missing(states.name, codes == states.cardinality - 1)
 
 
 def own_states(
@@ -40,11 +52,11 @@ def own_states(
     DataProblem
         As of `resolve`.
     ThresholdError
-        If given cut points leave few records on a side, or in a bin; if the task takes few values for missing; or the node remembers nothing.
+        If given cut points leave few records on a side, or in a bin; as of `check_unhidden`; or the node remembers nothing.
     """
     states, codes = resolve(name, values, domain.get(name), bins, True, True)
     station.history.note_borders(name, states.cuts or ())
     station.history.note_bins(name, domain, states.cuts or (), states.public)
     check_bins_hold(states, codes, station.policy.minimum_count, station.cut)
-    station.check_made_missing(name, codes == states.cardinality - 1)
+    check_unhidden(station, states, codes)
     return states, codes
