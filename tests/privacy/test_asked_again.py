@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 from unittest import mock
 
@@ -167,6 +168,35 @@ def test_a_fit_without_a_promise_asks_one_question(method: str, held: bool) -> N
     unheld = nullcontext() if held else mock.patch.object(module, "asked_once")
     party = InProcess(f"v6_{method}", files(), {}, "a")
     with unheld, again(function, change) as answers, party as running, suppress(MessageError):
+        running.run("fit", asked)
+    assert len(answers) == 3
+    assert all(("asks one question" in str(answer.get("error"))) is held for answer in answers)
+
+
+def by_columns() -> dict[str, str]:
+    """Return the label beside one feature at each of three stations."""
+    table = pd.read_csv(StringIO(files()["a"])).assign(rich=lambda all_of: all_of["old"])
+    owned = zip("abc", ("sex", "old", "rich"), strict=True)
+    return {name: table[["ill", feature]].to_csv(index=False) for name, feature in owned}
+
+
+def of_fewer(request: Any) -> Any:
+    """Tables of those who are ill or not, of whom one state is known of the feature."""
+    (feature,) = request.columns.features
+    domain = request.columns.domain
+    known = {"categories": domain[feature]["categories"][:1]}
+    return replace(request, columns=replace(request.columns, domain={**domain, feature: known}))
+
+
+@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize("more", [{"noise": "none"}, {"epsilon": 1e5}], ids=["exact", "next to no noise"])
+def test_a_fit_to_columns_without_a_promise_asks_one_question(more: dict[str, Any], held: bool) -> None:
+    """Each station shows its own tables: those of two domains may differ by a row."""
+    asked = {"label": "ill", "domain": {**DOMAIN, "rich": DOMAIN["old"]}, "split": "vertical", **more}
+    module = importlib.import_module("v6_secure_naive_bayes.partial")
+    unheld = nullcontext() if held else mock.patch.object(module, "asked_once")
+    party = InProcess("v6_secure_naive_bayes", by_columns(), {}, "a")
+    with unheld, again("partial_tables", of_fewer) as answers, party as running, suppress(MessageError):
         running.run("fit", asked)
     assert len(answers) == 3
     assert all(("asks one question" in str(answer.get("error"))) is held for answer in answers)

@@ -1,6 +1,7 @@
 """Cross-validation: shared rounds, parity with pooled fits on the same folds, folds of their own keys, bad input."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,14 +12,14 @@ from one_process import OneProcess
 
 from fedbayes.federation import Public
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.errors import ArgumentError, ConvergenceError, PolicyError, ThresholdError
+from fedbayes.federation.errors import ArgumentError, ConvergenceError, MessageError, PolicyError, ThresholdError
 from fedbayes.federation.node.policy import Policy
 from fedbayes.federation.perimeter.channel import Channel
 from fedbayes.federation.perimeter.manifest import Card, Manifest
 from fedbayes.federation.vertical import folds as drawn
 from fedbayes.mpc.relay import KeyPair
 from v6_verticox.cox import likelihood, survival
-from v6_verticox.messages.folds import FoldReply, FoldRequest, FoldsReply
+from v6_verticox.messages.folds import FoldReply, FoldRequest, FoldsReply, SplitRequest
 from v6_verticox.messages.private import Broadcast, PermuteReply, PermuteRequest
 from v6_verticox.messages.setup import Plan
 from v6_verticox.rounds.lockstep import FoldRounds, alone, in_lockstep
@@ -27,6 +28,7 @@ from v6_verticox.stations import folds as stations
 from v6_verticox.stations.columns import Survival
 from v6_verticox.stations.judging import slope
 from v6_verticox.stations.outcome import describe
+from v6_verticox.use import crossval
 
 FEATURES = ["age", "dose"]
 SPEC = {"time": "time", "event": "event", "features": FEATURES}
@@ -140,6 +142,9 @@ def test_folds_of_weighted_and_late_records_are_those_of_lifelines(records, monk
         ({"entry": "since"}, "'since' has two values, one of them in fewer records"),
         ({"ties": "efron"}, "ties: fewer events are tied"),
         ({"ties": "efron", "entry": "early"}, "ties: fewer events are tied"),
+        ({"features": [*FEATURES, "kind"]}, "'kind' has a category with fewer records"),
+        ({"features": [*FEATURES, "two"]}, "'two' has two values, one of them in fewer records"),
+        ({"formula": "age*kind + dose"}, "has a category with fewer records"),
     ],
 )
 def test_what_few_training_records_have_is_refused_as_a_fit_to_them_is(spec, text):
@@ -153,17 +158,44 @@ def test_what_few_training_records_have_is_refused_as_a_fit_to_them_is(spec, tex
         frame["event"] = np.where(chosen, 1, rng.integers(0, 2, 200))
         frame["w"], frame["since"] = np.where(chosen, 4.0, 1.0), np.where(chosen, -1.0, -2.0)
         frame["early"] = -1.0 - np.arange(200) % 4
-        parties = {"a": frame[["age"]], "b": frame[["dose", "time", "event", "w", "since", "early"]]}
+        frame["kind"], frame["two"] = np.where(chosen, "rare", rng.permutation(["one", "other"] * 100)), chosen * 1.0
+        own = {"a": ["age", "kind", "two"], "b": ["dose", "time", "event", "w", "since", "early"]}
+        parties = {name: frame[columns] for name, columns in own.items()}
         with OneProcess(parties, helpers=["helper"], policies=limits) as running:
             asked = {"model": {**SPEC, **spec}, "folds": 2, "rows_aligned": True}
             if unlike == 60:
                 assert running.run("verticox", "evaluate", asked)["metrics"]["folds_judged"] == 2
                 continue
-            assert running.run("verticox", "fit", {**SPEC, **spec, "rows_aligned": True})["model"]
+            fitted = {name: value for name, value in SPEC.items() if name != "features" or "formula" not in spec}
+            assert running.run("verticox", "fit", {**fitted, **spec, "rows_aligned": True})["model"]
             with pytest.raises(
                 ThresholdError, match=f"folds: without one of them, .*{text}.*, or use more records, or"
             ):
                 running.run("verticox", "evaluate", asked)
+
+
+def test_control_unchecked_a_category_of_few_training_records_is_fitted(records, monkeypatch):
+    """Twelve records have it, as many as nodes reveal, and each of two fits is without some of them."""
+    monkeypatch.setattr(stations, "_check_features", lambda *_: None)
+    kind = np.where(np.arange(ROWS) < 12, "rare", np.where(np.arange(ROWS) % 4 < 2, "one", "other"))
+    parties = {"a": records[["age"]].assign(kind=kind), "b": records[["dose", "time", "event"]]}
+    asked = {"model": {**SPEC, "features": [*FEATURES, "kind"]}, "folds": 2, "rows_aligned": True}
+    with OneProcess(parties, helpers=["helper"], policies=predicting({"*": {"minimum_count": 12}})) as running:
+        assert running.run("verticox", "evaluate", asked)["metrics"]["folds_judged"] == 2
+
+
+def test_training_records_are_judged_by_the_question_of_the_fits(parties, monkeypatch):
+    """A central that leaves the features out of the request that makes the folds would have none of them judged."""
+
+    def without_features(question, *rest):
+        return SplitRequest(replace(question, features=[]), *rest)
+
+    monkeypatch.setattr(crossval, "SplitRequest", without_features)
+    with (
+        OneProcess(parties, helpers=["helper"], policies=predicting()) as running,
+        pytest.raises(MessageError, match="asked for twice with other contents"),
+    ):
+        running.run("verticox", "evaluate", {"model": SPEC, "folds": 2, "rows_aligned": True})
 
 
 @pytest.mark.audit

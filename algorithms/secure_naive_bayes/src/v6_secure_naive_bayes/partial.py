@@ -179,6 +179,8 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
         station.require_predictions()
     if not (request.release and request.promises):
         _check_organizations(station)
+    if not request.promises:
+        asked_once(station, "tables", station.round_name, ONE_QUESTION)
     if request.epsilon > 0:
         check_part(station, request)
     path = None if request.tables == "fresh" else lasting.path_of(station, request)

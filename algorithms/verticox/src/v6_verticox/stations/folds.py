@@ -12,6 +12,8 @@ groups of at least `minimum_count` records.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +25,7 @@ from fedbayes.federation.guards.once import asked_once
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.folds import drawn_secret, fold_of
 from fedbayes.mpc.prg import KEY_BYTES
-from fedbayes.typing import Floats
+from fedbayes.typing import Floats, Indices
 
 from ..cox.outcome import check_carried
 from ..messages.folds import (
@@ -48,6 +50,7 @@ from .judging import judged
 from .outcome import describe
 from .private import compute, enter, permute
 from .scoring import LARGEST_SCORE
+from .setup import QUESTION, asked_of, checked_columns, identifier_of, rows_in_order
 from .sums import masked_for, received
 from .truncation import check_entered, doubled
 
@@ -73,6 +76,7 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
     """
     station.require_private(False)
     station.require_predictions()
+    asked_once(station, QUESTION, request.question)
     own = station.organization == request.owner
     if request.sealed is None and not own:
         raise MessageError("the folds that the outcome holder drew are missing; start the job again")
@@ -83,6 +87,7 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
     if np.min(np.bincount(fold, minlength=request.folds)) < max(station.policy.minimum_rows, 2):
         raise ThresholdError("folds: a fold has fewer records than this node demands; use fewer folds")
     station.keep("folds", fold=fold, owner=np.array(request.owner))
+    _check_features(station, request, fold)
     outcomes = []
     for number in range(request.folds):
         fold_station, training = station.part(f"fold {number}"), fold != number
@@ -95,6 +100,35 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
         outcomes, "verticox: fits of a cross-validation", queries=request.folds, summed=False
     )
     return SplitReply(exact_outcomes if own else None)
+
+
+def _check_features(station: Station, request: SplitRequest, fold: Indices) -> None:
+    """Refuse training records of which few have a category, or anything else that a fit to them would not let a feature set apart.
+
+    Raises
+    ------
+    ThresholdError
+        Naming the feature.
+    """
+    question = request.question
+    asked = asked_of(station, question)
+    if not asked.features:
+        return
+    read = [*identifier_of(question, set(station.columns)), *asked.features, *asked.beside]
+    frame = station.data(columns=list(dict.fromkeys(read)))
+    frame = frame.iloc[rows_in_order(station, question, len(fold), [], len(frame))]
+    for number in range(request.folds):
+        with _named_of_folds():
+            checked_columns(station, asked, frame[fold != number], max(station.policy.minimum_count, 1))
+
+
+@contextmanager
+def _named_of_folds() -> Iterator[None]:
+    """Say of what a fit to training records refuses that it is these."""
+    try:
+        yield
+    except (DataProblem, ThresholdError) as error:
+        raise ThresholdError(f"folds: without one of them, {error}, or use more records, or more folds") from None
 
 
 def _kept_outcome(
@@ -130,15 +164,13 @@ def _check_cases(kept: Survival, weights: Floats, records: int, question: Questi
 
     Where records enter, rows beyond the `records` are what takes them out before; `tied`: 0 without Efron's ties.
     """
-    try:
+    with _named_of_folds():
         check_carried(weights[:records], question.weights or "", limit)
         if len(kept.time) > records:
             entered = replace(kept, time=kept.time[:records], event=kept.event[:records])
             check_entered(kept.time[records:], question.entry or "", entered, limit)
         if tied or question.ties == "efron":
             check_ties(kept, limit)
-    except (DataProblem, ThresholdError) as error:
-        raise ThresholdError(f"folds: without one of them, {error}, or use more records, or more folds") from None
 
 
 def _survival(whole: dict[str, Any], names: list[str], rows: Any) -> Survival:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from fedbayes.bayes.formulae.terms import Spline, Term, Terms
 from fedbayes.bayes.values.encoding import canonical_text
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.federation.guards.once import asked_once
 from fedbayes.federation.vertical.messages import Delivery, Parcel
 from fedbayes.federation.vertical.workspace import Workspace
 from fedbayes.typing import Booleans, Floats
@@ -27,10 +29,12 @@ from .formula import design_of_terms
 from .guards import check_ties, check_trend
 from .near_duplicates import check_cuts, check_rewritten
 from .outcome import describe
-from .products import keep, parts_across, sides
+from .products import Part, keep, parts_across, sides
 from .truncation import checked_entries, doubled, truncated
 
 ANSWER = "verticox: sums over the records of a fit"
+QUESTION = "question of the fit"
+"""Name under which a station keeps what the job's fits are about."""
 OF_TIME = ("identity", "log")
 """Functions in which one event can be far from all others; a rank is not."""
 SHARP = 2
@@ -50,43 +54,95 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     **Assumes** nothing beyond what the matching of the records did.
     """
     question = request.question
-    here = set(station.columns)
-    terms, across, every = _terms(question, here)
-    station.require_private(False, every is not None and every.has_formula)
-    outcome = [name for name in (question.time, question.event) if name in here]
-    if len(outcome) == 1:
+    asked_once(station, QUESTION, question)
+    asked = asked_of(station, question)
+    station.require_private(False, asked.every is not None and asked.every.has_formula)
+    if len(asked.outcome) == 1:
         raise MessageError("one column of the outcome is at this station without the other; the job stops")
-    roles = (question.strata, question.weights, question.entry)
-    beside = [name for name in roles if name in here and name is not None and len(outcome) == 2]
-    named = read_terms(question.formula).columns if question.formula else question.features
-    here_of = [name for name in named if name in here]
-    features = here_of if every is None else every.columns
-    grouping = [name for name in (question.cluster,) if name is not None and name in here]
-    identifier = identifier_of(question, here)
-    if not here_of and not outcome and not grouping:
+    identifier = identifier_of(question, set(station.columns))
+    if not asked.named and not asked.outcome and not asked.grouping:
         return PrepareReply(None)
-    _note_points(station, [*beside, *features, *grouping], every)
-    frame = station.data(columns=list(dict.fromkeys([*identifier, *outcome, *beside, *features, *grouping])))
+    _note_points(station, asked.columns, asked.every)
+    frame = station.data(columns=list(dict.fromkeys([*identifier, *asked.outcome, *asked.columns])))
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
-    present = _present(station, question, frame, [*outcome, *beside, *features])
-    check_cuts(station.dictionary, [*features, *beside], every)
-    _check_bounds(station, frame, every)
-    own = _design(station, frame[present], features, terms, limit)
-    parts = sides(frame[present], across, limit)
-    check_rewritten(station.dictionary, frame[present], [*features, *beside], limit)
-    clusters = prepare_scores(station, question, frame, grouping, len(outcome) == 2)
+    present = _present(station, question, frame, [*asked.outcome, *asked.beside, *asked.features])
+    check_cuts(station.dictionary, [*asked.features, *asked.beside], asked.every)
+    _check_bounds(station, frame, asked.every)
+    own, parts = checked_columns(station, asked, frame[present], limit)
+    clusters = prepare_scores(station, question, frame, asked.grouping, len(asked.outcome) == 2)
     single = _kept(station, own, present, question.copies)
     keep(station, parts, question.copies)
     described = None
-    if len(outcome) == 2:
-        described = _outcome(station, question, frame, beside, limit, present)
+    if len(asked.outcome) == 2:
+        described = _outcome(station, question, frame, asked.beside, limit, present)
     scales = [float(scale) for scale in own.scales]
     levels = {name: list(own_levels) for name, own_levels in own.levels.items()}
-    known = [] if terms is None else here_of
+    known = [] if asked.terms is None else asked.named
     rest = (own.references, rounded_up(present), known, levels, [part.side for part in parts], clusters)
     described_columns = Described(own.columns, scales, len(frame), described, reach(single), *rest)
     return PrepareReply(station.exact(described_columns, ANSWER, summed=False))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question asks of one station's table.
+
+    Attributes
+    ----------
+    named : list of str
+        Columns that the question names as features, or in its formula.
+    features : list of str
+        Those that the station's own terms and its parts of products are made of.
+    terms, every : Terms or None
+        The formula's own terms, and these with its parts of products; None without a formula.
+    across : dict of str to Term
+        Its parts of products with other organizations' columns.
+    outcome, beside, grouping : list of str
+        Columns of the outcome; of strata, weights and entry; of clusters.
+    """
+
+    named: list[str]
+    features: list[str]
+    terms: Terms | None
+    across: dict[str, Term]
+    every: Terms | None
+    outcome: list[str]
+    beside: list[str]
+    grouping: list[str]
+
+    @property
+    def columns(self) -> list[str]:
+        """All but those of the outcome."""
+        return [*self.beside, *self.features, *self.grouping]
+
+
+def asked_of(station: Station, question: Question) -> Asked:
+    """Return what a question asks of this station's table."""
+    here = set(station.columns)
+    terms, across, every = _terms(question, here)
+    outcome = [name for name in (question.time, question.event) if name in here]
+    roles = (question.strata, question.weights, question.entry)
+    beside = [name for name in roles if name in here and name is not None and len(outcome) == 2]
+    names = read_terms(question.formula).columns if question.formula else question.features
+    named = [name for name in names if name in here]
+    features = named if every is None else every.columns
+    grouping = [name for name in (question.cluster,) if name is not None and name in here]
+    return Asked(named, features, terms, across, every, outcome, beside, grouping)
+
+
+def checked_columns(station: Station, asked: Asked, frame: Any, limit: int) -> tuple[Design, list[Part]]:
+    """Return the design columns of some records and the parts of products, if none sets few of them apart.
+
+    Raises
+    ------
+    DataProblem
+        Naming the column or the term.
+    """
+    own = _design(station, frame, asked.features, asked.terms, limit)
+    parts = sides(frame, asked.across, limit)
+    check_rewritten(station.dictionary, frame, [*asked.features, *asked.beside], limit)
+    return own, parts
 
 
 def _note_points(station: Station, columns: list[str], terms: Terms | None) -> None:
