@@ -202,6 +202,53 @@ def test_a_fit_to_columns_without_a_promise_asks_one_question(more: dict[str, An
     assert all(("asks one question" in str(answer.get("error"))) is held for answer in answers)
 
 
+def of_fewer_edges(request: Any) -> Any:
+    return replace(request, columns=["sex"], minimum_count=2.0)
+
+
+def as_it_is(request: Any) -> Any:
+    return request
+
+
+ENSEMBLES: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "member": ("partial", of_fewer_edges),
+    "tested": ("local", as_it_is),
+}
+
+
+@pytest.mark.parametrize("asked_of", ENSEMBLES)
+@pytest.mark.parametrize("held", [True, False])
+def test_an_ensemble_of_whole_records_asks_one_question(asked_of: str, held: bool) -> None:
+    """Two networks of one station's rows, or how often members are right that differ in a row, would tell of it."""
+    named, change = ENSEMBLES[asked_of]
+    module = importlib.import_module(f"v6_bayesian_ensemble.{named}")
+    unheld = nullcontext() if held else mock.patch.object(module, "asked_once")
+    party = InProcess("v6_bayesian_ensemble", files(), {}, "a")
+    with unheld, again(f"partial_{asked_of}", change) as answers, party as running, suppress(MessageError):
+        running.run("fit", {"label": "ill", "domain": DOMAIN, "split": "horizontal", "weights": "score"})
+    assert len(answers) == 3
+    assert all(("asks one question" in str(answer.get("error"))) is held for answer in answers)
+
+
+def test_members_that_are_tested_are_one_of_each_station() -> None:
+    """Each more would be another count of the rows that it predicts otherwise."""
+    asking, answers = Federation._ask, list[Any]()
+
+    def twice(self: Federation, function: str, request: Any, organizations: Any, *rest: Any) -> Any:
+        if function == "partial_tested":
+            members = request.model["members"]
+            request = replace(request, model={**request.model, "members": [*members, members[0]]})
+            answers.extend(asking(self, function, request, organizations, *rest).values())
+            raise MessageError("central has what it wants")
+        return asking(self, function, request, organizations, *rest)
+
+    party = InProcess("v6_bayesian_ensemble", files(), {}, "a")
+    with mock.patch.object(Federation, "_ask", twice), party as running, suppress(MessageError):
+        running.run("fit", {"label": "ill", "domain": DOMAIN, "split": "horizontal", "weights": "score"})
+    assert len(answers) == 3
+    assert all("not one of each station" in str(answer["error"]) for answer in answers)
+
+
 @pytest.mark.parametrize("held", [True, False])
 def test_columns_are_described_once(held: bool) -> None:
     """Central sees sums over all stations before small ones are hidden: those of two domains may differ by a row."""

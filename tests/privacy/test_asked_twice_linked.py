@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
+from harness.inprocess import InProcess
 from one_process import OneProcess
+from test_asked_again import DOMAIN, files
 from test_deviating_central import twice
 from test_linked_alike import COX, SICK, federation, tables
+from views_cases import (
+    ENSEMBLE,
+    JOINED,
+    LIMITS,
+    NETWORK,
+    SECURE_VERTICAL,
+    Question,
+    arguments_of,
+    question_files,
+)
 
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.rounds import Federation
@@ -107,3 +121,62 @@ def test_the_predictor_at_the_mean_is_told_once() -> None:
         with twice("partial_finish", lambda one: one) as answers, unbound:
             running.run("verticox", "fit", asked)
         assert not any("error" in answer for answer in answers), "control"
+
+
+JUDGED: dict[str, tuple[str, str, dict[str, Any], Callable[[Any], Any]]] = {
+    "secure_naive_bayes": (
+        "v6_secure_naive_bayes.grading",
+        "partial_scores",
+        {"split": "vertical", **JOINED},
+        lambda one: replace(one, plan=replace(one.plan, counters=one.plan.counters[::-1])),
+    ),
+    "bayesian_ensemble": (
+        "v6_bayesian_ensemble.partial",
+        "partial_tally",
+        JOINED,
+        lambda one: replace(one, vote="log_pool"),
+    ),
+    "bayesian_ensemble again": ("v6_bayesian_ensemble.partial", "partial_tally", JOINED, lambda one: one),
+    "vertibayes again": (
+        "v6_vertibayes.partial",
+        "partial_tally",
+        {"label": "y", "method": "records", **JOINED},
+        lambda one: one,
+    ),
+}
+"""Evaluations of linked records: case -> (where it is held, the function that tells, arguments, another question)."""
+MODELS = {"secure_naive_bayes": SECURE_VERTICAL, "bayesian_ensemble": ENSEMBLE, "vertibayes": NETWORK}
+
+
+@pytest.mark.parametrize("case", JUDGED)
+@pytest.mark.parametrize("held", [True, False])
+def test_linked_records_are_judged_once_and_as_the_model_says(case: str, held: bool) -> None:
+    """Else by any column of a holder as the label, or another rule of the votes, in one task: each is another table of predictions."""
+    module, function, more, change = JUDGED[case]
+    fit = MODELS[case.split()[0]]
+    question = Question(fit.method, "evaluate", more, fit.tables, model=fit)
+    tables_of = question_files(question, False)
+    with ExitStack() as stack:
+        for name in () if held else ("scored_once", "asked_once"):
+            stack.enter_context(mock.patch(f"{module}.{name}"))
+        limits = {party: dict(LIMITS) for party in tables_of}
+        running = stack.enter_context(InProcess(f"v6_{fit.method}", tables_of, limits, "a"))
+        answers = stack.enter_context(twice(function, change))
+        with suppress(MessageError):
+            running.run("evaluate", arguments_of(question))
+    assert answers
+    errors = [str(one["error"]) for one in answers if "error" in one]
+    assert len(errors) == (len(answers) if held else 0)
+    assert all("once in a job" in text or "for twice" in text for text in errors)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_classifier_of_whole_records_is_evaluated_by_one_label(held: bool) -> None:
+    with InProcess("v6_dp_naive_bayes", files(), {}, "a") as running:
+        model = running.run("fit", {"label": "ill", "features": ["sex"], "domain": DOMAIN, "noise": "none"})["model"]
+        unheld = nullcontext() if held else mock.patch("fedbayes.federation.horizontal.tallying.asked_once")
+        by_another = twice("partial_evaluate", lambda one: replace(one, label="old"))
+        with unheld, by_another as answers, suppress(MessageError):
+            running.run("evaluate", {"model": model})
+    assert len(answers) == 3
+    assert all(("one label and unit" in str(one.get("error"))) is held for one in answers)

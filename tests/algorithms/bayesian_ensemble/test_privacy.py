@@ -3,6 +3,8 @@
 import base64
 import json
 from collections import Counter
+from contextlib import nullcontext
+from dataclasses import replace
 from functools import cache
 from unittest import mock
 
@@ -13,8 +15,9 @@ from one_process import OneProcess
 from party_kit import with_folders
 
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.errors import MessageError, ThresholdError
-from v6_bayesian_ensemble import scoring
+from fedbayes.federation.errors import DataProblem, MessageError, PolicyError, ThresholdError
+from fedbayes.federation.rounds import Federation
+from v6_bayesian_ensemble import local, scoring
 
 NAME = "bayesian_ensemble"
 DOMAIN = {
@@ -131,6 +134,48 @@ def test_secret_members_stay_and_vote(table, kit, tmp_path) -> None:
     assert len(texts) == 3
     assert all(len(list((tmp_path / name).glob("fedbayes-member-*.json"))) == 1 for name in parties)
     assert base64.b64encode(b"probabilities").decode() not in "".join(texts)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_secret_members_vote_on_the_researchers_records_alone(table, kit, tmp_path, held) -> None:
+    """By enough records of its own choice a central that deviates would know the networks that stay."""
+    limits = {"*": {**kit.limits["*"], "ledger": "vault"}}
+    asked = {"records": {name: table[name].tolist()[:4] for name in ("smoke", "age", "cough", "xray", "fever")}}
+    asking, answers = Federation._ask, []
+
+    def twice(self, function, request, organizations, timeout, last):
+        if function == "partial_outside":
+            asking(self, function, request, organizations, timeout, False)
+            others = {name: cells[::-1] for name, cells in request.records.items()}
+            answers.extend(
+                asking(self, function, replace(request, records=others), organizations, timeout, last).values()
+            )
+            raise MessageError("central has what it wants")
+        return asking(self, function, request, organizations, timeout, last)
+
+    unheld = nullcontext() if held else mock.patch.object(local, "scored_once")
+    with OneProcess(with_folders(kit.horizontal(table), tmp_path), policies=limits) as federation:
+        asked["model"] = federation.run(NAME, "fit", {**GIVEN, "split": "horizontal", "secret": True})["model"]
+        with unheld, mock.patch.object(Federation, "_ask", twice), pytest.raises(MessageError):
+            federation.run(NAME, "classify", asked)
+    assert len(answers) == 3
+    assert all(("records are scored once" in str(answer.get("error"))) is held for answer in answers)
+
+
+def test_predictions_of_whole_records_are_named_by_identifiers_alone(table, kit) -> None:
+    """Any column, the label too, would be shown record by record where a node lets records be predicted."""
+    parties = kit.horizontal(table)
+    for listed in ({}, {"id_columns": ["id", "smoke"]}):
+        with OneProcess(parties, policies={"*": {**kit.limits["*"], **listed}}) as federation:
+            asked = {"model": federation.run(NAME, "fit", {**GIVEN, "split": "horizontal"})["model"]}
+            assert len(federation.run(NAME, "classify", {**asked, "id_column": "id"})["model"]["identifiers"])
+            for column in ("ill", "smoke", "age"):
+                if column in listed.get("id_columns", ()):
+                    told = federation.run(NAME, "classify", {**asked, "id_column": column})["model"]["identifiers"]
+                    assert {"no", "yes"} <= set(told), "control"
+                    continue
+                with pytest.raises((DataProblem, PolicyError), match=r"values twice|may not be linked"):
+                    federation.run(NAME, "classify", {**asked, "id_column": column})
 
 
 def of_every_age(folder, rows=120, remembering=True):

@@ -11,9 +11,11 @@ from fedbayes.bayes.evaluation.coarse import seed_of
 from fedbayes.bayes.evaluation.small_counts import grouped
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import DataProblem, schema_errors
+from fedbayes.federation.errors import DataProblem, MessageError, schema_errors
 from fedbayes.federation.guards.announced import check_shown
 from fedbayes.federation.guards.arrival import check_claimed
+from fedbayes.federation.guards.once import ONE_QUESTION, asked_once
+from fedbayes.federation.vertical.record_shares import scored_once
 from fedbayes.typing import Integers, Words
 
 from . import store, tallies, votes
@@ -106,16 +108,25 @@ def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
 
     Notes
     -----
-    **Reveals** to central, for each member, the sums over all stations but the member's own; a class that a member predicts for fewer rows of a
-    station than it lets be counted counts as another. A station that lies here moves them by its own share of the rows.
+    **Reveals** to central, once in a job and for one member of each station, the sums over all stations but the member's own; a class that a member
+    predicts for fewer rows of a station than it lets be counted counts as another. A station that lies here moves them by its own share of the rows.
     **Assumes** that at least two stations do not collude with central, which then knows them for a member
     of one of these two from the other one alone, and that most labelled rows lie at stations that count honestly.
     """
     station.require_private(False)
     model = Ensemble.read(request.model)
+    _check_tested(station, model)
     frame = _records(station, model, model.label)
     counts = right_and_seen(model, station.organization, frame, station.policy.minimum_count)
     return _counted(station, counts.ravel().view(np.uint64), len(model.members))
+
+
+def _check_tested(station: Station, model: Ensemble) -> None:
+    """Raise `MessageError` unless the members are one of each station, tested once in a job: by two that differ in one row it would be told."""
+    asked_once(station, "tested members", station.round_name, ONE_QUESTION)
+    own = sorted(tuple(member.stations) for member in model.members)
+    if own != sorted((one,) for one in station.require_members().stations):
+        raise MessageError("the members to test are not one of each station of the job; the job stops")
 
 
 @partial
@@ -133,11 +144,29 @@ def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply
     frame = _records(station, model, minimum=False)
     station.require_predictions()
     logs = model.predict_log_proba(frame, len(frame))
-    identifiers = station.identifiers(request.id_column, minimum=False) if request.id_column else []
+    identifiers = _names(station, request.id_column) if request.id_column else []
     return PredictionsReply(
         station.exact(np.exp(logs), "predictions", queries=len(frame), summed=False),
         station.further(identifiers),
     )
+
+
+def _names(station: Station, column: str) -> list[str]:
+    """Return what names the station's rows: the node lists the column as one of identifiers, or it has no value twice; any column would else be shown.
+
+    Raises
+    ------
+    DataProblem
+        If it is none.
+    """
+    texts = station.identifiers(column, minimum=False)
+    known = [text for text in texts if text]
+    if station.policy.id_columns is None and len(set(known)) < len(known):
+        raise DataProblem(
+            f"id_column: column '{column[:100]}' has values twice, so it names no records; name another one, or ask the node administrator to list it "
+            "(FEDBAYES_ID_COLUMNS)"
+        )
+    return texts
 
 
 @partial
@@ -151,6 +180,7 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
     """
     station.require_predictions()
     check_claimed(station, request.model)
+    scored_once(station, "outside")
     model = Ensemble.read(request.model)
     records: Mapping[str, Any] = request.records or {}
     rows = len(next(iter(records.values()), []))

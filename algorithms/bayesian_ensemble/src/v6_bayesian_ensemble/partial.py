@@ -11,6 +11,7 @@ from fedbayes.bayes.network.record_scores import log_scores
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.guards.announced import check_shown
+from fedbayes.federation.guards.once import ONE_QUESTION, asked_once
 from fedbayes.federation.questions.factor_info import FactorInfo
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.coding import indicators
@@ -43,6 +44,8 @@ from .messages import (
 from .model import Learning, column_codes
 
 ABSENT = 1e-3  # scores of a record without any value differ from what they must be by rounding only
+JUDGED = "label, classes and rule of the votes"
+"""Name under which a station keeps what the job's votes are compared with, as the manifest's ensemble says."""
 Ring = Words
 
 
@@ -65,9 +68,10 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     Notes
     -----
     **Reveals** the network to central (unless `secret`: then it stays in the node's ledger folder), the classes that
-    occur here and the number of labelled rows. **Assumes** nothing: the other stations have no part in it.
+    occur here and the number of labelled rows, once in a job. **Assumes** nothing: the other stations have no part in it.
     """
     station.require_private(False)
+    asked_once(station, "member", station.round_name, ONE_QUESTION)
     own = [c for c in request.columns if c in station.columns and c != request.label]
     if not own:
         raise ArgumentError("features: this station has none of these columns; leave it out or name its columns")
@@ -144,6 +148,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
     model = Ensemble.read(request.model)
     check_votes(station, request.outline, model)
     scored_once(station, "votes")
+    asked_once(station, JUDGED, [model.label, list(model.classes), model.vote])
     if not request.holders or request.identify is not None:
         check_shown(station)
     size = (request.delivery.rows, len(model.classes))
@@ -216,6 +221,8 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
     (`fedbayes.bayes.evaluation.coarse`). **Assumes** what `partial_votes` does and, where there are
     several holders, that at least two of the organizations asked do not collude with central.
     """
+    asked_once(station, JUDGED, [request.label, request.classes, request.vote])
+    scored_once(station, "tally")
     setup, vector = request.setup, np.zeros(tallies.width(len(request.classes)), dtype=np.int64)
     united = setup.union and station.organization in setup.stations and request.label in station.columns
     if request.sealed or united:  # of united records all holders count, or central would see the sum of one

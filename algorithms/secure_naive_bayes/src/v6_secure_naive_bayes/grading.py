@@ -32,8 +32,10 @@ from fedbayes.federation.errors import (
 )
 from fedbayes.federation.gate import Exact, Sealed
 from fedbayes.federation.guards.arrival import check_claimed
+from fedbayes.federation.guards.once import asked_once
 from fedbayes.federation.horizontal import SumReply
 from fedbayes.federation.vertical.identifiers import matched_texts
+from fedbayes.federation.vertical.record_shares import scored_once
 from fedbayes.mpc.point_functions import PointKeys, deal_points, histogram
 from fedbayes.mpc.prg import expand
 from fedbayes.randomness import uniform_bits
@@ -66,7 +68,7 @@ def _lattice(model: NaiveBayes, plan: Plan) -> Lattice:
 
 
 def _check_plan(station: Station, plan: Plan) -> None:
-    """Refuse a plan that gives two parts to one organization, or that this node does not answer."""
+    """Refuse a plan that gives two parts to one organization, that this node does not answer, or another one than before."""
     station.require_predictions()
     station.require_private(False)
     if len(plan.owners) < max(LEAST_STATIONS, station.policy.minimum_organizations):
@@ -75,6 +77,7 @@ def _check_plan(station: Station, plan: Plan) -> None:
         )
     if plan.dealer in plan.counters or (plan.dealer not in plan.owners and plan.dealer == station.aggregator):
         raise PlacementError("the dealer of an evaluation must neither count nor be a helper that runs central")
+    asked_once(station, "plan of the evaluation", plan)
 
 
 def _mask(key: bytes, round_name: str, plan: Plan, bits: int) -> Words:
@@ -109,6 +112,7 @@ def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
     plan = request.plan
     check_claimed(station, request.model)
     _check_plan(station, plan)
+    scored_once(station, "places")
     masks = np.zeros(plan.rows, dtype=np.uint64)
     openings: dict[int, Sealed] = {}
     if station.organization in plan.owners:
@@ -207,6 +211,7 @@ def partial_grades(station: Station, request: GradesRequest) -> SumReply:
     plan, model = request.plan, _model(request.model)
     check_claimed(station, request.model)
     _check_plan(station, plan)
+    scored_once(station, "grades")
     if sorted(station.participants) != sorted(plan.owners):
         raise MessageError("the participants of the round are not the stations of the plan")
     share = np.zeros(tally_size(len(model.classes)), dtype=np.uint64)

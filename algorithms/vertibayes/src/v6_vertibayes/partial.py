@@ -138,6 +138,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
     **Reveals** to this station the class probabilities of the common records; to central sums over records, and a digest of labels and probabilities, keyed
     where the node has a folder database (`fedbayes.bayes.evaluation.coarse`). **Assumes** what `partial_scores` does.
     """
+    scored_once(station, "tally")
     if not request.sealed:
         return TallyReply(None, None, None, _part_of_seed(station, request, 0))
     station.require_predictions()

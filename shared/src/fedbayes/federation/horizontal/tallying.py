@@ -37,6 +37,7 @@ NOISY_LARGEST_LOSS = 8.0  # nats, so that noise is for 8 and not for 30; a proba
 MOST_TALLIES = 4_000_000  # numbers of a round, 32 MB
 QUERIES = 4
 """Of an evaluation that is not one table: scores, confusion, confidence, loss."""
+ONE_LABEL = "models are evaluated by one label and unit in a job; start another job"
 
 
 class Classifier(Protocol):
@@ -223,7 +224,8 @@ def tally_station(
 
 
 def _check_asked(station: Station, request: EvaluateRequest, in_fit: bool, beside: str) -> None:
-    """Refuse an exact answer about another model than the researcher's, or than the one of a fit that is asked about once."""
+    """Refuse an exact answer about another model than the researcher's, by another label or unit than before, or about a fit's model twice."""
+    asked_once(station, "evaluation", (request.label, request.noise, request.unit), ONE_LABEL)
     if in_fit and not station.require_members().models:
         asked_once(station, "evaluation of a fit", request, "a fit's model is evaluated once in a job; call evaluate")
         return
