@@ -160,8 +160,8 @@ def _names(station: Station, column: str) -> list[str]:
         If it is none.
     """
     texts = station.identifiers(column, minimum=False)
-    known = [text for text in texts if text]
-    if station.policy.id_columns is None and len(set(known)) < len(known):
+    filled = [text for text in texts if text]
+    if station.policy.id_columns is None and len(set(filled)) < len(filled):
         raise DataProblem(
             f"id_column: column '{column[:100]}' has values twice, so it names no records; name another one, or ask the node administrator to list it "
             "(FEDBAYES_ID_COLUMNS)"
