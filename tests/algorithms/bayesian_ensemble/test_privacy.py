@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from one_process import OneProcess
-from party_kit import with_folders
+from party_kit import remembering, with_folders
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem, MessageError, PolicyError, ThresholdError
@@ -160,6 +160,39 @@ def test_secret_members_vote_on_the_researchers_records_alone(table, kit, tmp_pa
             federation.run(NAME, "classify", asked)
     assert len(answers) == 3
     assert all(("records are scored once" in str(answer.get("error"))) is held for answer in answers)
+
+
+def four(split: str) -> dict[str, pd.DataFrame]:
+    """Return four stations with rows and the label of their own, and of united records a feature."""
+    draw, parties = np.random.default_rng(1), {}
+    for place, name in enumerate("abcd"):
+        x, z = draw.integers(0, 2, (2, 80))
+        columns = {"x": x, "z": z} if split == "horizontal" else {"xzxz"[place]: x}
+        ill = np.where(x ^ (draw.random(80) < 0.2), "yes", "no")
+        parties[name] = pd.DataFrame({"id": [f"{name}{row}" for row in range(80)], **columns, "ill": ill})
+    return parties
+
+
+@pytest.mark.parametrize("split", ["horizontal", "hybrid"])
+@pytest.mark.parametrize("differing", [False, True])
+def test_votes_of_members_that_stay_are_not_told_one_by_one(tmp_path, split, differing) -> None:
+    """Of four organizations and of three: the difference is the vote of one, on any record, and so its network."""
+    domain = {"x": {"categories": [0, 1]}, "z": {"categories": [0, 1]}, "ill": {"categories": ["no", "yes"]}}
+    fit = {"label": "ill", "features": ["x", "z"], "domain": domain, "split": split, "secret": True}
+    asked = {"records": {"x": [0, 1], "z": [1, 0]}}
+    if split == "hybrid":
+        fit, asked = {**fit, "features": None, "hybrid": "local", "id_column": "id"}, {"id_column": "id"}
+    limits = {"allow_predictions": True, "allow_differences": differing}
+    with remembering(four(split), tmp_path, **limits) as running:
+        asked["model"] = running.run(NAME, "fit", fit)["model"]
+        assert running.run(NAME, "classify", asked)
+        fewer = {**asked, "organizations": ["a", "b", "c", *(["helper"] if split == "hybrid" else [])]}
+        if differing:
+            assert running.run(NAME, "classify", fewer), "control"
+            return
+        with pytest.raises(ThresholdError, match="fewer organizations than this node demands"):
+            running.run(NAME, "classify", fewer)
+        assert running.run(NAME, "classify", asked)
 
 
 def test_predictions_of_whole_records_are_named_by_identifiers_alone(table, kit) -> None:

@@ -189,6 +189,7 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
     for entry in model.members:
         if entry.leader == station.organization:
             member = store.recalled(station, entry)
+            station.history.questions.read({model.label, *member.columns})  # votes tell of these, as sums over them do
             ballot, weight = model.ballot(member, model.posterior(member, records, rows))
             here = model.present(member, records, rows)[:, None]
             added, behind = added + ballot * here, behind + weight * here

@@ -172,9 +172,9 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
         request.holders,
         request.identify,
     ]
-    masked = station.mask(
-        station.exact(votes.encode(added, behind), "predictions", queries=queries, summed=False), "", common
-    )
+    united = request.delivery.setup.union
+    content = station.exact(votes.encode(added, behind), "predictions", queries=queries, summed=united)
+    masked = station.mask(content, "", common)
     if not request.holders:
         return VotesReply(masked, {}, identifiers)
     sealed = {holder: sealed_part(station, holder, masked, "votes") for holder in request.holders}
