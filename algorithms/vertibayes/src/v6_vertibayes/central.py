@@ -52,7 +52,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     least, behind = (0.0, None) if source.budget.covered else (minimum, complete(learned))
     check_known(learned.missing, least)
     if behind is not None:
-        check_common(behind, least)
+        check_common(variables, behind, least)
     published = learned.network.publish(learned.counts, minimum, asked.smallest_probability, behind)
     scores = validate(asked, learned, published, source.by_fold, least)
     return result.fitted(federation, asked, learned, published, source, scores)

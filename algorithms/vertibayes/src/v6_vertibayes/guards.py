@@ -6,7 +6,7 @@ network tells anyway: hidden configurations of parents count together, and score
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from fedbayes.federation.errors import ThresholdError
 from fedbayes.federation.vertical.coding import LISTED, singles_records_out
 from fedbayes.typing import Array, Counts, Floats
 
-from .model import Learned
+from .model import Learned, Variable
 
 
 def check_known(missing: Mapping[str, tuple[float, float]], minimum: float) -> None:
@@ -38,17 +38,20 @@ def check_known(missing: Mapping[str, tuple[float, float]], minimum: float) -> N
             )
 
 
-def check_common(counts: Mapping[str, Counts], minimum: float) -> None:
-    """Raise `ThresholdError` naming a column that is, in good part, the values of single records: its margin would list them.
+def check_common(variables: Iterable[Variable], counts: Mapping[str, Counts], minimum: float) -> None:
+    """Raise `ThresholdError` naming a column whose categories are, in good part, the values of single records: its margin would list them.
 
     Parameters
     ----------
+    variables : iterable of Variable
+        All nodes; those with cut points are held at their owners.
     counts : mapping of str to ndarray
         Family counts, the child on the last axis.
     minimum : float
         Fewest records of which a number may tell.
     """
-    for name, table in counts.items():
+    for name in (variable.name for variable in variables if variable.cuts is None):
+        table = counts[name]
         if singles_records_out(table.reshape(-1, table.shape[-1]).sum(axis=0), minimum):
             raise ThresholdError(LISTED.format(name))
 

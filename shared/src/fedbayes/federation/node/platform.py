@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MessageError, PolicyError, StationError
-from .patience import PAUSE_SECONDS, READY_SECONDS, Patience
+from .patience import PAUSE_SECONDS, READY_SECONDS, Patience, keep_alive
 
 ASK_SECONDS = 60.0  # timeout of one request to the node's proxy
 MOST_PAGES = 100  # of one of the server's lists: far beyond any collaboration
@@ -257,6 +257,8 @@ def algorithm_client() -> Any:
     so that the node runs the central function once more when it is back, with the keys and the recorded replies of the job.
     """
     from vantage6.algorithm.client import AlgorithmClient
+
+    keep_alive()
 
     class Client(AlgorithmClient):  # type: ignore[misc]
         @cached_property
