@@ -220,6 +220,17 @@ def test_central_ends_when_its_node_goes_away_and_says_nothing_to_anybody_then(m
     assert asked == []
 
 
+def test_one_lost_connection_is_enough_where_nobody_listens_any_more(monkeypatch):
+    """A name that is gone is looked up for ten seconds and more, and a node may be back after thirty."""
+    ticking(monkeypatch)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        waiter = Patience("localhost", server.getsockname()[1])
+        waiter.answer_of(answers({"msg": NO_PROXY}, {"id": 1}))
+        assert waiter.answer_of(answers({"msg": NO_PROXY}, {"id": 2})) == {"id": 2}
+    with pytest.raises(SystemExit):
+        waiter.answer_of(answers({"msg": NO_PROXY}, {"id": 3}))
+
+
 def test_a_node_that_is_killed_during_a_request_is_found_gone():
     """Nothing else ends such a request: the killed node says nothing, and the client has no longest time."""
     options = HTTPConnection.default_socket_options

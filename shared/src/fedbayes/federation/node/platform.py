@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..errors import MessageError, PolicyError, StationError
 from .patience import PAUSE_SECONDS, READY_SECONDS, Patience, keep_alive
@@ -271,7 +272,7 @@ def algorithm_client() -> Any:
 
         @cached_property
         def patience(self) -> Patience:
-            return Patience()
+            return Patience(urlsplit(os.environ["HOST"]).hostname or "", int(os.environ["PORT"]))
 
         def request(self, endpoint: str, *positional: Any, **named: Any) -> Any:
             if positional or named or not endpoint.startswith("organization/"):
