@@ -303,6 +303,34 @@ def test_control_a_confusion_table_by_lines_tells_some(known):
     assert told_by_confusion(3, 7, 3, known, by_lines) > 100
 
 
+def told_by_sums(hidden):
+    """Which hidden counts of a confusion table class sizes, the accuracy and what is shown determine, shape (classes, classes)."""
+    classes = len(hidden)
+    cells = np.eye(classes * classes).reshape(-1, classes, classes)
+    sums = np.stack([*(cells[:, line].sum(axis=1) for line in range(classes)), np.trace(cells, axis1=1, axis2=2)])
+    known = np.vstack([sums, cells[:, ~hidden].T])
+    return hidden & np.array(
+        [np.linalg.matrix_rank(np.vstack([known, one.ravel()])) == np.linalg.matrix_rank(known) for one in cells]
+    ).reshape(classes, classes)
+
+
+def large_confusions():
+    """Return tables of three classes with a small count, of some hundred records each."""
+    draw = np.random.default_rng(5)
+    tables = draw.exponential(20.0, (200, 3, 3)).astype(np.int64)
+    return [table for table in tables if ((table > 0) & (table < 5)).any()]
+
+
+def test_nor_does_a_large_one_by_class_sizes_and_accuracy():
+    for table in large_confusions():
+        assert not told_by_sums(of_confusion(table, 5)).any()
+
+
+def test_control_a_block_as_of_other_tables_does():
+    found = [told_by_sums(suppress(table, 5)) & (table > 0) & (table < 5) for table in large_confusions()]
+    assert sum(cells.any() for cells in found) > 10
+
+
 def test_a_confusion_table_without_small_counts_is_shown():
     counts = np.array([[40.0, 0.0], [0.0, 50.0]])
     assert shown_confusion(counts, 10) == counts.tolist()

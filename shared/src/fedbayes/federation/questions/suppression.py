@@ -52,7 +52,7 @@ def hidden_cells(counts: Counts, minimum: int, missing: Sequence[bool]) -> Hidde
 
 
 def shown_confusion(counts: Floats, minimum: int) -> list[list[float | None]]:
-    """Return a table of true and predicted classes with small counts, and what would give them back, as None.
+    """Return a table of true and predicted classes, every count None where one is small.
 
     Parameters
     ----------
@@ -63,21 +63,20 @@ def shown_confusion(counts: Floats, minimum: int) -> list[list[float | None]]:
 
     Notes
     -----
-    Where no count is small but 0 all are shown; else what `suppress` leaves. How many records have a class, or are predicted right, is told elsewhere.
+    Where a count is small, but not 0, no count is shown. How many records have each class, and how many are predicted right, is told elsewhere: with these a
+    block as `suppress` hides it, which has a class predicted right and a small count in one row, would tell both.
     """
     small = bool(((counts > 0) & (counts < minimum)).any())
-    hidden = suppress(counts, minimum) if small else np.zeros(counts.shape, dtype=np.bool_)
-    cells = np.where(hidden, np.nan, counts)
-    return [[None if np.isnan(cell) else float(cell) for cell in row] for row in cells]
+    return [[None if small else float(cell) for cell in row] for row in counts]
 
 
-def suppress(counts: Counts | Floats, minimum: int) -> Hidden:
+def suppress(counts: Counts, minimum: int) -> Hidden:
     """Return which cells of a table to hide.
 
     Parameters
     ----------
-    counts : array
-        One axis a column; whole numbers.
+    counts : int64 array
+        One axis a column.
     minimum : int
         Cells below it are hidden; 0 or 1 hides nothing.
 
