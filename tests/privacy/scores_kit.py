@@ -13,8 +13,8 @@ import pandas as pd
 
 from fedbayes.bayes.evaluation import coarse
 from fedbayes.bayes.evaluation.metrics import mean_auc
+from fedbayes.bayes.evaluation.small_counts import shown
 from fedbayes.bayes.evaluation.tallies import SCORE_BINS, Tallies, scores_of, tally
-from fedbayes.federation.questions.suppression import shown_confusion
 
 ROWS, MINIMUM, LARGEST = 240, 5, 30.0
 STATES = {"town": list("ABCDEF"), "job": [f"j{number}" for number in range(8)], "age": list(map(str, range(30, 60)))}
@@ -39,7 +39,7 @@ def tallied(counts: Any, probabilities: Any, bins: int = SCORE_BINS) -> Tallies:
 
 def answered(world: Tallies, seed: int) -> dict[str, Any]:
     scores, errors = coarse.coarse_scores(world, MINIMUM, seed)
-    return {**scores, "diagnostics": {"confusion": shown_confusion(world.confusion, MINIMUM), **errors}}
+    return {**scores, "diagnostics": {"confusion": shown(world.confusion, MINIMUM), **errors}}
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,7 @@ def view(label: int, world: Tallies) -> View:
         (total / scores["n"], part / scores["n"]),
         coarse.tied([(yes, no) for no, yes in world.scores], MINIMUM),
     )
-    return View(
-        label, scores, shown_confusion(world.confusion, MINIMUM), losses, (mean_auc(curves), coarse.auc_part(curves))
-    )
+    return View(label, scores, shown(world.confusion, MINIMUM), losses, (mean_auc(curves), coarse.auc_part(curves)))
 
 
 def below(value: float, exact: float, part: float) -> float:

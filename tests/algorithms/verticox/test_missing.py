@@ -256,6 +256,18 @@ def test_a_coarse_likelihood_at_zero_is_told():
     assert any("the log-likelihood, not its test" in text for text in result["warnings"])
 
 
+def test_ties_do_not_move_the_likelihood_at_zero():
+    """At each tied record all are at risk, so that at the last ones there are many more than its place in the order has one expect."""
+    frame = records(3, share=0.0)
+    frame["time"] = np.ceil(8 * frame["time"] / frame["time"].max())
+    frame.loc[:4, "dose"] = None
+    result = run(frame, TASK)
+    expected, _, _ = pooled(frame)
+    off = result["diagnostics"]["log_likelihood_error"]
+    assert abs(result["model"]["null_log_likelihood"] - expected.null_log_likelihood) <= off
+    assert off < 0.1
+
+
 def test_a_likelihood_that_is_known_is_not_doubted():
     result = run(records(1), TASK)
     assert result["diagnostics"]["log_likelihood_error"] < 1e-2

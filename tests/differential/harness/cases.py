@@ -384,7 +384,7 @@ def judge(
     may = [*may, *barred, *_naming(case), *_few_identified(case)]
     if outcome.error is not None:
         kind, text, code = outcome.error
-        failed = kind in ("StationError", "MessageError") and kind not in {entry[0] for entry in refuse}
+        failed = kind in ("StationError", "MessageError") and kind not in {entry[0] for entry in (*refuse, *may)}
         if kind not in KINDS or "unexpected " in text or failed:
             raise Difference(f"an exception instead of an answer or a refusal: {kind}: {text}")
         if case.invalid is not None:

@@ -97,8 +97,11 @@ def expected_level(engine: Engine, layout: Layout, events: Wire) -> Share:
 
 def integrated(layout: Layout, levels: Floats, exact: float) -> tuple[float, float]:
     """Return sum_j c_j d_j log(S0_j / m_j) of `level` at `NODES`, and how far it may be off; `exact`: how far the levels may be off."""
-    nodes, largest = np.round(NODES * 2.0**BLEND_BITS) / 2.0**BLEND_BITS, 1.0 / layout.plan.complete
-    return sum_of_logs(levels, nodes, WEIGHTS, largest / max(layout.plan.strata), largest, exact)
+    nodes, records = np.round(NODES * 2.0**BLEND_BITS) / 2.0**BLEND_BITS, max(layout.plan.strata)
+    of_one = (
+        1.0 / layout.plan.complete
+    )  # of tied records the last one's m_j is that of one at risk, and its S0_j that of all
+    return sum_of_logs(levels, nodes, WEIGHTS, of_one / records, of_one * records, exact)
 
 
 def _plus(wire: Wire, known: Floats) -> Wire:
