@@ -1,4 +1,4 @@
-"""docs/attacks.md: the tests that it names exist, and every row names one."""
+"""docs/attacks.md: every row names a test; those that it and docs/threat-model.md name exist."""
 
 import re
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8").splitlines()
+THREATS = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
 ROWS = [line for line in LINES if "::" in line]
 SCRIPTS = """poc1_rogue poc14_direct poc2_pins poc4b poc10_blind poc6_brier poc5_grader poc7_server poc12_bfgs bfgs_cols poc3_guards poc9_eps
 poc_delta poc_budget_delta poc11_stage poc8_twist poc13_residue polya honest supp poc_eval_nan poc_eval_nan2 poc_vert poc_vb poc_union poc_hybrid
@@ -23,7 +24,7 @@ def test_every_attack_has_what_stops_it_and_a_test():
         assert NAMED.search(tests)
 
 
-@pytest.mark.parametrize(("file", "name"), sorted(set(NAMED.findall("\n".join(ROWS)))))
+@pytest.mark.parametrize(("file", "name"), sorted(set(NAMED.findall("\n".join([*ROWS, THREATS])))))
 def test_a_named_test_exists(file, name):
     assert re.search(rf"^def {name}\(", (ROOT / file).read_text(encoding="utf-8"), re.M)
 

@@ -9,9 +9,8 @@ import pytest
 from one_process import OneProcess
 from party_kit import by_columns, by_rows
 
-from fedbayes.bayes.evaluation.small_counts import grouped
+from fedbayes.bayes.evaluation.small_counts import grouped, shown
 from fedbayes.federation.errors import AlgorithmError, ArgumentError, ThresholdError
-from fedbayes.federation.questions.suppression import shown_confusion
 
 LIMITS = {"*": {"minimum_count": 10, "allow_predictions": "false"}}
 SPLIT = {"a": ["income", "street"], "b": ["hiv"]}
@@ -208,7 +207,7 @@ def test_groups_have_enough_records_and_neighbours_only() -> None:
 
 
 def test_small_counts_of_a_confusion_table_are_hidden_with_others() -> None:
-    assert shown_confusion(np.array([[40.0, 0], [0, 50]]), 10) == [[40.0, 0.0], [0.0, 50.0]]
-    assert shown_confusion(np.array([[40.0, 3], [12, 50]]), 10) == [[None, None], [None, None]]
-    wide = shown_confusion(np.array([[40.0, 3, 30], [12, 50, 11], [20, 30, 40]]), 10)
+    assert shown(np.array([[40.0, 0], [0, 50]]), 10) == [[40.0, 0.0], [0.0, 50.0]]
+    assert shown(np.array([[40.0, 3], [12, 50]]), 10) == [[None, None], [None, None]]
+    wide = shown(np.array([[40.0, 3, 30], [12, 50, 11], [20, 30, 40]]), 10)
     assert sum(cell is None for row in wide for cell in row) >= 4

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from urllib3.connection import HTTPConnection
 
 from fedbayes.dp.ledger import Ledger
 from fedbayes.federation import errors
@@ -18,7 +17,7 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.jobs import waiting
 from fedbayes.federation.node import patience, secrets
 from fedbayes.federation.node.memory import Memory
-from fedbayes.federation.node.patience import KEEPING, NO_PROXY, OUTAGE, Patience, keep_alive
+from fedbayes.federation.node.patience import NO_PROXY, OUTAGE, Patience
 from fedbayes.federation.node.platform import Origin, Run
 
 LEDGER = {"*": {"ledger": "ledger", "budget_epsilon": 3}}
@@ -229,23 +228,6 @@ def test_one_lost_connection_is_enough_where_nobody_listens_any_more(monkeypatch
         assert waiter.answer_of(answers({"msg": NO_PROXY}, {"id": 2})) == {"id": 2}
     with pytest.raises(SystemExit):
         waiter.answer_of(answers({"msg": NO_PROXY}, {"id": 3}))
-
-
-def test_a_node_that_is_killed_during_a_request_is_found_gone():
-    """Nothing else ends such a request: the killed node says nothing, and the client has no longest time."""
-    options = HTTPConnection.default_socket_options
-    before = [*options]
-    keep_alive()
-    keep_alive()
-    assert (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1) in options
-    assert len(set(options)) == len(options)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        connection = HTTPConnection(*server.getsockname())
-        connection.connect()
-        found = {name: connection.sock.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in KEEPING}
-        connection.close()
-    options[:] = before
-    assert found == KEEPING
 
 
 def test_of_two_runs_at_the_same_time_the_second_waits(tmp_path):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
+from fedbayes.bayes.evaluation.small_counts import shown
 from fedbayes.federation.errors import ThresholdError
-from fedbayes.federation.questions.suppression import check_count, hidden_cells, shown_confusion
+from fedbayes.federation.questions.suppression import check_count, hidden_cells
 from fedbayes.federation.vertical import suppress
 
 tables = arrays(
@@ -264,7 +265,7 @@ def by_lines(counts, minimum):
 
 
 def of_confusion(counts, minimum):
-    return np.array([[cell is None for cell in row] for row in shown_confusion(counts, minimum)])
+    return np.array([[cell is None for cell in row] for row in shown(counts, minimum)])
 
 
 KNOWN = {
@@ -333,9 +334,9 @@ def test_control_a_block_as_of_other_tables_does():
 
 def test_a_confusion_table_without_small_counts_is_shown():
     counts = np.array([[40.0, 0.0], [0.0, 50.0]])
-    assert shown_confusion(counts, 10) == counts.tolist()
-    assert shown_confusion(counts + 3.0, 10) == [[None, None], [None, None]]
-    assert shown_confusion(-counts, 0) == (-counts).tolist(), "noise below zero"
+    assert shown(counts, 10) == counts.tolist()
+    assert shown(counts + 3.0, 10) == [[None, None], [None, None]]
+    assert shown(-counts, 0) == (-counts).tolist(), "noise below zero"
 
 
 def test_an_empty_state_for_missing_values_hides_nothing():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.evaluation.small_counts import shown
 from fedbayes.bayes.network.record_scores import Classifier
 from fedbayes.bayes.network.variable import MISSING_STATE
 from fedbayes.federation import Federation, Preflight
@@ -16,7 +17,6 @@ from fedbayes.federation.errors import ArgumentError, StationError
 from fedbayes.federation.gate import Sealed
 from fedbayes.federation.jobs.transport import summed
 from fedbayes.federation.perimeter.manifest import outline_of
-from fedbayes.federation.questions.suppression import shown_confusion
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical import MATCHED, SecureTables, open_parties, setup_of
 from fedbayes.federation.vertical.engine import Engine
@@ -208,7 +208,7 @@ def scored(federation: Federation, replies: Sequence[TalliesReply], classes: int
     total = summed([reply.vector for reply in replies])
     try:
         scores = tallies.scores(np.asarray(total, dtype=np.uint64).view(np.int64), classes, federation.minimum_count)
-        return {**scores, "confusion": shown_confusion(scores["confusion"], federation.minimum_count)}
+        return {**scores, "confusion": shown(scores["confusion"], federation.minimum_count)}
     except ValueError as problem:
         raise StationError(f"{problem}; the job stops") from None
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from fedbayes.bayes.evaluation.coarse import COARSE, coarse_scores
+from fedbayes.bayes.evaluation.small_counts import shown
 from fedbayes.bayes.evaluation.tallies import Tallies
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, Parties, Preflight, results
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError
 from fedbayes.federation.horizontal import SumReply, load_model
-from fedbayes.federation.questions.suppression import shown_confusion
 
 from .arguments import Evaluate
 from .grading import HIGH, LEAST_STATIONS, SCORE_BINS, loss_bits, tally_size
@@ -105,7 +105,7 @@ def _graded(federation: Federation, data: dict[str, Any], lattice: Lattice, plan
         model=None,
         privacy=results.not_private("the scores are exact" + (COARSE if errors else ""), _reveals(federation, plan)),
         diagnostics={
-            "confusion": shown_confusion(tallies.confusion, federation.minimum_count),
+            "confusion": shown(tallies.confusion, federation.minimum_count),
             "classes": data["domain"][data["label"]]["categories"],
             "grader": federation.name(plan.holder),
             "counters": [federation.name(member) for member in plan.counters],

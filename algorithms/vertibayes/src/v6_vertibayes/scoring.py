@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from fedbayes.bayes.evaluation.coarse import coarse_scores
+from fedbayes.bayes.evaluation.small_counts import shown
 from fedbayes.bayes.evaluation.tallies import Tallies, coarse_auc
 from fedbayes.bayes.network.record_scores import log_posteriors
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.jobs.transport import summed
-from fedbayes.federation.questions.suppression import shown_confusion
 from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
 from fedbayes.typing import Floats
@@ -113,5 +113,5 @@ class RecordScores:
             self.federation.warn(words)
         minimum = self.federation.minimum_count
         scores, errors = coarse_scores(read, minimum, seed)
-        confusion = shown_confusion(read.confusion, minimum)
+        confusion = shown(read.confusion, minimum)
         return {**scores, "confusion": confusion, "unlabelled": reply.unlabelled.value}, errors

@@ -16,14 +16,13 @@ import numpy as np
 
 from fedbayes.bayes.counts.tables import TableOracle
 from fedbayes.bayes.evaluation import coarse, metrics
-from fedbayes.bayes.evaluation.small_counts import grouped
+from fedbayes.bayes.evaluation.small_counts import grouped, shown
 from fedbayes.bayes.evaluation.tallies import tenths
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.network.discretise import Bins
 from fedbayes.bayes.network.inference import posteriors
 from fedbayes.bayes.network.model import Codes
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.questions.suppression import shown_confusion
 from fedbayes.typing import Counts, Floats, Integers
 
 from .arguments import Fit
@@ -143,7 +142,7 @@ def assess_counts(
     weight, truth = counts[counts > 0].astype(np.float64), rows[:, network.nodes.index(label)]
     probabilities = grouped(posteriors(network, rows, label), weight, minimum, weight * (truth >= 0))
     scores = _assessed(truth, probabilities, weight, network.states[label], minimum)
-    scores["confusion"] = shown_confusion(scores["confusion"], math.ceil(minimum))
+    scores["confusion"] = shown(scores["confusion"], minimum)
     if minimum <= 1 or scores["rows"] <= 0:
         return scores, {}
     blurred, errors = _blurred(scores, truth, probabilities, weight, minimum, seed)

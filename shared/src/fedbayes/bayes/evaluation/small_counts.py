@@ -1,4 +1,4 @@
-"""Scores of records that do not show one record: predictions in groups."""
+"""Scores of records that do not show one record: predictions in groups, and confusion tables without small counts."""
 
 from __future__ import annotations
 
@@ -47,3 +47,21 @@ def grouped(probabilities: Floats, weight: Floats, minimum: float, labelled: Flo
     joined = np.stack([np.bincount(group, weights=records * part) for part in means.T], 1) / share[:, None]
     result: Floats = joined[group][same.ravel()]
     return result
+
+
+def shown(confusion: Floats, minimum: float) -> list[list[float | None]]:
+    """Return a table of true and predicted classes, every count None where one is small, but not 0.
+
+    How many records have each class, and how many are predicted right, is told elsewhere. With these even a block of hidden counts that keeps the sums of lines
+    would tell a small one, where it has a class predicted right in the same row.
+
+    Parameters
+    ----------
+    confusion : ndarray of float, shape (classes, classes)
+        Numbers of records, or noisy ones, of which none is small.
+    minimum : float
+        Fewer records are few; 0 hides nothing.
+    """
+    counts = np.asarray(confusion, dtype=np.float64)
+    few = bool(((counts > 0) & (counts < minimum)).any())
+    return [[None if few else float(count) for count in row] for row in counts]

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedbayes.bayes.evaluation.coarse import COARSE, coarse_scores
+from fedbayes.bayes.evaluation.small_counts import shown
 from fedbayes.bayes.evaluation.tallies import coarse_auc
 
 from ...randomness import uniform_bits
 from ...typing import Integers
 from .. import results
 from ..errors import ArgumentError, DataProblem, schema_errors
-from ..questions.suppression import shown_confusion
 from ..rounds import Federation
 from .answers import preflight, sum_answers
 from .counts import signed
@@ -102,7 +102,7 @@ def _result(
     if not added.private and (words := coarse_auc(tallies)):
         federation.warn(words)
     confusion = {
-        "confusion": shown_confusion(tallies.confusion, minimum),
+        "confusion": shown(tallies.confusion, minimum),
         "classes": list(classifier.schema[classifier.label].categories or ()),
     }
     return federation.result(

@@ -15,18 +15,6 @@ PAUSE_SECONDS = 0.5  # between two attempts
 THERE_SECONDS = 3.0  # for a connection to a proxy that has just cut one: its name, once it is gone, is looked up for ten seconds and more
 OUTAGE = "Request failed, see node logs"  # what a node's proxy says while the server is out of reach
 NO_PROXY = "Connection error"  # what vantage6's client says while the node is
-KEEPING = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
-"""Seconds without a word, seconds between two questions, and how many of them: a node that is killed during a request is found gone before it is back."""
-
-
-def keep_alive() -> None:
-    """Have connections to the node's proxy end when it is gone: vantage6's client gives requests no longest time, and the server may take any for an answer."""
-    from urllib3.connection import HTTPConnection
-
-    ours = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
-    ours += [(socket.IPPROTO_TCP, getattr(socket, name), value) for name, value in KEEPING.items()]
-    options = HTTPConnection.default_socket_options  # this list itself is what connections begin with
-    options.extend(one for one in ours if one not in options)
 
 
 class Patience:

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import MessageError, PolicyError, StationError
-from .patience import PAUSE_SECONDS, READY_SECONDS, Patience, keep_alive
+from .patience import PAUSE_SECONDS, READY_SECONDS, Patience
 
 ASK_SECONDS = 60.0  # timeout of one request to the node's proxy
 MOST_PAGES = 100  # of one of the server's lists: far beyond any collaboration
@@ -258,8 +258,6 @@ def algorithm_client() -> Any:
     so that the node runs the central function once more when it is back, with the keys and the recorded replies of the job.
     """
     from vantage6.algorithm.client import AlgorithmClient
-
-    keep_alive()
 
     class Client(AlgorithmClient):  # type: ignore[misc]
         @cached_property

@@ -51,25 +51,6 @@ def hidden_cells(counts: Counts, minimum: int, missing: Sequence[bool]) -> Hidde
     return hidden
 
 
-def shown_confusion(counts: Floats, minimum: int) -> list[list[float | None]]:
-    """Return a table of true and predicted classes, every count None where one is small.
-
-    Parameters
-    ----------
-    counts : float array, shape (classes, classes)
-        Whole numbers of records, or noisy ones, of which none is small.
-    minimum : int
-        Smallest count that may be shown, above 0.
-
-    Notes
-    -----
-    Where a count is small, but not 0, no count is shown. How many records have each class, and how many are predicted right, is told elsewhere: with these a
-    block as `suppress` hides it, which has a class predicted right and a small count in one row, would tell both.
-    """
-    small = bool(((counts > 0) & (counts < minimum)).any())
-    return [[None if small else float(cell) for cell in row] for row in counts]
-
-
 def suppress(counts: Counts, minimum: int) -> Hidden:
     """Return which cells of a table to hide.
 

@@ -35,10 +35,10 @@ SEED = "part of a seed"
 def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     """Hash the identifiers for the helper; open the columns for the other stations, in a secret row order.
 
-    **Reveals** to the helper the number of rows, and of united records which of the columns asked for are here; to the other stations the
-    number of rows and uniform openings; to central the number of rows, which of the columns asked for are here, their states where no domain was given,
-    of numbers that are to be multiplied the power of two above the largest and whether few are exact, and this node's limits; to all of these whether
-    such numbers are few different ones with few digits.
+    **Reveals** to the helper the number of rows (of united records under an epsilon without those that lack or repeat an identifier), and of united
+    records which of the columns asked for are here; to the other stations the number of rows and uniform openings; to central the number of rows, which
+    of the columns asked for are here, their states where no domain was given, of numbers that are to be multiplied the power of two above the largest and
+    whether few are exact, and this node's limits; to all of these whether such numbers are few different ones with few digits.
     **Assumes** that the helper colludes with no station; without one, that the second and the third station, which match, collude with none.
     """
     if request.wanted and not request.setup.covered and (request.setup.private or request.setup.guarded):
