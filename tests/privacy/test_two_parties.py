@@ -15,6 +15,7 @@ from test_linked_alike import federation
 from fedbayes.dp.ledger import Entry, Ledger
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.embedded.federation import CLOSING
 from fedbayes.federation.node.policy import LEDGER_FILE
 from fedbayes.mpc.shared_products import DataSide, HelperSide
 
@@ -84,7 +85,8 @@ def test_no_station_answers_for_another_with_the_servers_help(method: str, tmp_p
     first: dict[str, Any] = {}
 
     def look(_: str, name: str, payload: Any) -> Any:
-        rounds.append(name)
+        if name != CLOSING:  # which central does not wait for: its reply may come before central's result or after it
+            rounds.append(name)
         return payload
 
     ask(method, members, helpers=helpers, tamper=look)
