@@ -123,6 +123,24 @@ def test_the_predictor_at_the_mean_is_told_once() -> None:
         assert not any("error" in answer for answer in answers), "control"
 
 
+def test_records_of_a_cross_validation_are_cut_once() -> None:
+    """Other numbers of folds tell of other groups how many events and rows they have; central at a share holder knows whose, and so solves for each record."""
+    with federation("a") as running:
+        asked = {
+            "model": running.run("verticox", "fit", {**COX, "id_column": "id"})["model"],
+            "id_column": "id",
+            "folds": 2,
+        }
+        with twice("partial_split", lambda one: replace(one, folds=3)) as answers:
+            running.run("verticox", "evaluate", asked)
+        assert answers
+        assert all("cut into folds once" in str(answer.get("error")) for answer in answers)
+        unbound = mock.patch("v6_verticox.stations.folds.asked_once")
+        with twice("partial_split", lambda one: replace(one, folds=3)) as answers, unbound:
+            running.run("verticox", "evaluate", asked)
+        assert not any("error" in answer for answer in answers), "control"
+
+
 JUDGED: dict[str, tuple[str, str, dict[str, Any], Callable[[Any], Any]]] = {
     "secure_naive_bayes": (
         "v6_secure_naive_bayes.grading",

@@ -186,12 +186,31 @@ def test_noisy_answers_are_over_no_views_nor_products_of_other_columns():
         (states_of("ab"), [states_of("a"), info("b", complete=False)]),
     ],
 )
-def test_a_product_has_the_name_of_what_it_is_made_of(made, parts):
-    given = Delivery(PRIVATE, 100, parts, [], None, [], [])
-    right = Product(states_of("ab"), *(factor_name("states", name) for name in "ab"))
-    ExtendRequest(Delivery(PRIVATE, 100, [states_of("a"), states_of("b")], [], None, [], []), 1, 32, [right], [])
+@pytest.mark.parametrize("setup", [PRIVATE, SETUP])
+def test_a_product_has_the_name_of_what_it_is_made_of(made, parts, setup):
+    given = Delivery(setup, 100, parts, [], None, [], [])
+    right = Product(states_of("ab", stage=1), *(factor_name("states", name) for name in "ab"))
+    ExtendRequest(Delivery(setup, 100, [states_of("a"), states_of("b")], [], None, [], []), 1, 32, [right], [])
     with pytest.raises(ValueError, match="columns of its factors"):
-        ExtendRequest(given, 1, 32, [Product(made, parts[0].name, parts[1].name)], [])
+        ExtendRequest(given, 1, 32, [Product(replace(made, stage=1), parts[0].name, parts[1].name)], [])
+
+
+def test_a_product_is_of_the_stage_in_which_it_is_opened():
+    """Its masks are those of its stage: two rounds could open two products under the masks of one."""
+    parts = Delivery(PRIVATE, 100, [states_of("a"), states_of("b")], [], None, [], [])
+    names = [factor_name("states", name) for name in "ab"]
+    ExtendRequest(parts, 2, 32, [Product(states_of("ab", stage=2), *names)], [])
+    with pytest.raises(ValueError, match="malformed"):
+        ExtendRequest(parts, 2, 32, [Product(states_of("ab", stage=1), *names)], [])
+
+
+def test_an_exact_product_may_be_of_the_first_states_of_columns():
+    """Where no common record misses a value; its name says the columns all the same."""
+    whole = states_of("a")
+    view = replace(whole, name="view", width=1, view_of=whole.name)
+    given = Delivery(SETUP, 100, [whole, view, states_of("b")], [], None, [], [])
+    made = replace(states_of("ab", stage=1), width=2)
+    ExtendRequest(given, 1, 32, [Product(made, view.name, factor_name("states", "b"))], [])
 
 
 def test_an_absurd_message_is_an_error_of_the_project():

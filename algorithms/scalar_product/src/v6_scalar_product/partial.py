@@ -6,12 +6,12 @@ import numpy as np
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.guards.once import asked_once
+from fedbayes.federation.guards.once import OPENED, asked_once
 from fedbayes.federation.questions.factor_info import Wanted
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.messages import Delivery
 from fedbayes.federation.vertical.opening import Encoder
-from fedbayes.federation.vertical.workspace import OPENED, Workspace
+from fedbayes.federation.vertical.workspace import Workspace
 from fedbayes.mpc.prg import expand
 
 from .chain import Protocol, Vector, protocols, term

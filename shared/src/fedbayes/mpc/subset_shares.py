@@ -60,5 +60,5 @@ def tree_seconds(widths: Sequence[int], rows: int, parties: int) -> float:
 
 
 def correction_pad(key: bytes, subset: Table, shape: tuple[int, ...], dtype: npt.DTypeLike) -> RingArray:
-    """Return the padder's row-wise share of a product of masks."""
-    return expand(key, f"subset|{'|'.join(subset)}", shape, dtype)
+    """Return the padder's row-wise share of a product of masks; no two subsets have one pad, whatever is in their names."""
+    return expand(key, f"subset|{list(subset)!r}", shape, dtype)

@@ -1,7 +1,7 @@
 """The helper as the dealer: it deals for one plan, and every stage of it once.
 
-What it deals for a stage hides products of masks behind numbers that follow from the stage's name. So a stage is dealt again only with the very stages that
-it was dealt with, which is the same question once more, and gives the same numbers.
+What it deals for a stage hides products of masks behind numbers that follow from a name, which stages of two kinds can have in common. So a stage, and whatever
+has a name, is dealt again only with the very stages that it was dealt with, which is the same question once more, and gives the same numbers.
 """
 
 from __future__ import annotations
@@ -53,14 +53,17 @@ def dealer(station: Station, plan: Plan) -> Dealer:
 
 
 def dealt(station: Station, plan: Plan, stages: Sequence[Stage]) -> Sealed:
-    """Return the dealer's corrections for some stages, sealed for who takes them; each stage once in a job.
+    """Return the dealer's corrections for some stages, sealed for who takes them; each stage, and each name, once in a job.
 
     **Reveals** nothing to the dealer: it uses its keys and the plan alone.
     """
     engine = dealer(station, plan)
     for stage in stages:
         asked_once(station, f"dealt|{stage.kind}|{stage.label}", list(stages))
-    return sealed_corrections(station, plan, masks(Program(engine, Layout(plan), KeptWires(station)), list(stages)))
+    corrections = masks(Program(engine, Layout(plan), KeptWires(station)), list(stages))
+    for name in corrections:
+        asked_once(station, f"dealt|{name}", list(stages))
+    return sealed_corrections(station, plan, corrections)
 
 
 def dealt_inputs(station: Station, plan: Plan, inputs: Sequence[Input]) -> Sealed:

@@ -54,6 +54,9 @@ from .setup import QUESTION, asked_of, checked_columns, identifier_of, rows_in_o
 from .sums import masked_for, received
 from .truncation import check_entered, doubled
 
+CUT_ONCE = "records are cut into folds once in a job; start another job"
+"""Of every fold it is told how many events, and rows before each time, its training records have, and share holders know whose these are."""
+
 
 @partial
 def partial_draw(station: Station, request: DrawRequest) -> SealedReply:
@@ -77,6 +80,7 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
     station.require_private(False)
     station.require_predictions()
     asked_once(station, QUESTION, request.question)
+    asked_once(station, "split", [request.owner, request.folds], CUT_ONCE)
     own = station.organization == request.owner
     if request.sealed is None and not own:
         raise MessageError("the folds that the outcome holder drew are missing; start the job again")

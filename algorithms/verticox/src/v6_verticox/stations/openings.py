@@ -60,9 +60,9 @@ def opened(
     holder : ShareHolder
         This one.
     label : str
-        Of the stage, which opens once in a job.
+        Of the stage.
     own : mapping of Name to Wide
-        Shares under masks.
+        Shares under masks; each name is opened once in a job.
     forms : mapping of Name to Form
         How each travels.
     """
@@ -71,7 +71,8 @@ def opened(
         raise MessageError("the helper must not run the central function; start the task at another organization")
     if not own:
         return {}, None
-    holder.once(f"sent|{label}", own)
+    for name, share in own.items():  # masks follow from the name, whichever stage it is of
+        holder.once(f"sent|{name}", {name: share})
     parts = {name: forms[name].part(share) for name, share in own.items()}
     proof = station.share(padded(_key(holder), label, holder.index, parts))
     return {name: station.share(part) for name, part in parts.items()}, proof

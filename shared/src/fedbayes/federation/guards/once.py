@@ -5,6 +5,7 @@ Masks follow from the names of what they hide, and a part of a budget pays for o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MessageError
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 ONE_QUESTION = "an exact fit asks one question, and a step of it once; start the job again"
 TWICE = "a step of the protocol was asked for twice with other contents; start the job again"
+OPENED = "columns of this job have been opened in another round before; start the job again"
+"""Masks follow from what they hide and its stage: two openings under one mask, of other bins or of a file that has changed, could be subtracted."""
 
 
 def is_first(station: Station, name: str, content: Any) -> bool:
@@ -44,3 +47,25 @@ def asked_once(station: Station, name: str, content: Any, refusal: str = TWICE) 
     """
     if not is_first(station, name, content):
         raise MessageError(refusal)
+
+
+def opened_once(station: Station, stage: int, names: Sequence[str]) -> None:
+    """Refuse an opening under masks that hide something else: of a stage that another round opened, or of two contents under one name.
+
+    Parameters
+    ----------
+    station : Station
+        Who opens.
+    stage : int
+        Of the openings; masks follow from it and the name.
+    names : sequence of str
+        Of all that this station opens in it.
+
+    Raises
+    ------
+    MessageError
+        Where there is one.
+    """
+    asked_once(station, f"stage {stage}", station.round_name, OPENED)
+    if len(set(names)) != len(names):
+        raise MessageError("two openings of a stage have one name, and so one mask; the job stops")

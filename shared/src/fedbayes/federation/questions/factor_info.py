@@ -117,8 +117,11 @@ def factor_name(
 
 
 def names_its_columns(info: FactorInfo) -> bool:
-    """Tell whether a factor's name is that of the states of its columns. Owners name what they open, `check_named` knows products."""
-    return info.name == factor_name("states", info.columns)
+    """Tell whether a factor's name, or that of the one whose first states it is, is that of the states of its columns.
+
+    Owners name what they open, `check_named` knows products.
+    """
+    return (info.view_of or info.name) == factor_name("states", info.columns)
 
 
 def check_named(made: FactorInfo, parts: Sequence[FactorInfo]) -> None:

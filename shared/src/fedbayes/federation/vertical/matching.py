@@ -12,12 +12,16 @@ from ...typing import Integers
 from ..decorators import partial
 from ..errors import ArgumentError, MessageError
 from ..gate import Sealed
+from ..guards.once import asked_once
 from ..station import Station
 from .announced import read_announcement
 from .messages import Delivery, MatchReply, MatchRequest, Opened
 from .replication import HASHES, Replica, check_matched, workspace_of
 from .sides import dealt_corrections, helper_side
 from .workspace import DTYPES, Workspace
+
+MATCHED_ONCE = "records are matched once in a job; start another job"
+"""What is dealt beside them hides products of masks behind pads that follow from names: dealt for other masks too, it would show their difference."""
 
 
 @partial
@@ -35,6 +39,7 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
         return workspace.match(request)
     if not workspace.is_helper:
         raise MessageError("only the helper matches hashes")
+    asked_once(station, "match", station.round_name, MATCHED_ONCE)
     stations = request.setup.stations
     lists, sharing = _unsealed_lists(station, request)
     if request.setup.union:

@@ -216,7 +216,7 @@ class ExtendRequest(Message):
     wanted: list[Wanted]
 
     def __post_init__(self) -> None:
-        """Check the ring, and that every product is as wide as its factors make it."""
+        """Check the ring, and that every product is as wide as its factors make it, and under masks of this stage."""
         check_wanted(self.wanted, self.bits)
         by_name = {info.name: info for info in self.delivery.factors}
         for product in self.products:
@@ -224,12 +224,11 @@ class ExtendRequest(Message):
             whole = math.prod(info.states for info in pair if info is not None)
             if None not in pair and made.states != whole:
                 raise ValueError("a product does not have the states of its factors")
-            if made.made_of and made.made_of != [product.left, product.right]:
+            if made.stage != self.stage or (made.made_of and made.made_of != [product.left, product.right]):
                 raise ValueError("a product is malformed")
             if NUMBERS in product.left + product.right and NUMBERS not in made.name:
                 raise ValueError("a product of numbers is not named so")
-            if self.delivery.setup.private:
-                check_named(made, [info for info in pair if info is not None])
+            check_named(made, [info for info in pair if info is not None])
         check_sizes(self.delivery.rows, [product.factor for product in self.products])
 
 

@@ -14,7 +14,7 @@ from ..decorators import partial
 from ..errors import MessageError, sampling_errors
 from ..gate import Exact, Masked, Released, Sealed
 from ..guards.installments import Installment, pay
-from ..guards.once import asked_once
+from ..guards.once import OPENED, asked_once
 from ..messages.codec import encode
 from ..station import Station
 from . import multiplied
@@ -26,7 +26,7 @@ from .opening import Encoder, OwnPart, open_part
 from .replication import HASHES, PAIR, Replica, workspace_of
 from .sides import data_side, helper_side
 from .states import public_states
-from .workspace import OPENED, Workspace, factor
+from .workspace import Workspace, factor
 
 SEED = "part of a seed"
 

@@ -13,14 +13,14 @@ from ...mpc.subset_shares import Table
 from ...typing import Array
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
-from ..guards.once import asked_once
+from ..guards.once import opened_once
 from ..questions.factor_info import FactorInfo
 from ..station import Station
 from .ciphers import decipher, encipher
 from .identifiers import check_equal_rows
 from .messages import Delivery, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
-from .workspace import DTYPES, OPENED, Workspace, factor
+from .workspace import DTYPES, Workspace, factor
 
 ABSENT = bytes(KEY_BYTES)
 PAIR = "alignment"
@@ -146,7 +146,7 @@ class Replica(Workspace):
     def _share_parcel(
         self, stage: int, names: list[str], matrices: Sequence[Array], bits: int, keys: dict[int, bytes]
     ) -> Opened:
-        asked_once(self.station, f"stage {stage}", self.station.round_name, OPENED)
+        opened_once(self.station, stage, names)
         joined = factors.side_by_side(matrices, DTYPES[bits])
         self.station.keep(f"parcel-{self.own}-{stage}", content=joined, names=np.array(names))
         plain = factors.little_endian(joined)

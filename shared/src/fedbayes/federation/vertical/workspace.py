@@ -17,7 +17,7 @@ from ...randomness import secret_bytes
 from ...typing import Array
 from ..errors import MessageError, ThresholdError
 from ..gate import Sealed
-from ..guards.once import asked_once
+from ..guards.once import opened_once
 from ..messages.codec import encode
 from ..questions.factor_info import FactorInfo
 from ..station import Station
@@ -25,8 +25,6 @@ from .ciphers import decipher, encipher
 from .messages import Delivery, Opened, Parcel, Setup
 
 PURPOSE = "shared products"
-OPENED = "columns of this job have been opened in another round before; start the job again"
-"""Masks follow from what they hide and its stage: two openings under one mask, of other bins or of a file that has changed, could be subtracted."""
 DTYPES: dict[int, npt.DTypeLike] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 
@@ -94,7 +92,7 @@ class Workspace:
         """Return openings as one sealed content for all other data stations, and keep a copy for this one."""
         if not names:
             return None
-        asked_once(self.station, f"stage {stage}", self.station.round_name, OPENED)
+        opened_once(self.station, stage, names)
         joined = factors.side_by_side(matrices, DTYPES[bits])
         receivers = [peer for peer in self.setup.stations if peer != self.own]
         if not self.is_helper:
