@@ -123,6 +123,27 @@ def test_the_predictor_at_the_mean_is_told_once() -> None:
         assert not any("error" in answer for answer in answers), "control"
 
 
+def test_coefficients_of_the_published_solver_are_told_once() -> None:
+    """What each station got of the outcome holder is known to all of them: coefficients at as many steps as there are records are a station's columns."""
+    honest, answers = Federation._ask, list[Any]()
+
+    def ask(self: Federation, asked: str, requests: Any, *rest: Any) -> Any:
+        replies = honest(self, asked, requests, *rest)
+        each = requests if isinstance(requests, dict) else dict.fromkeys(rest[0], requests)
+        if asked == "partial_admm" and each[3].report:
+            before = {3: replace(each[3], step=each[3].step - 1, stages=[])}
+            answers.append(honest(self, asked, before, [3], *rest[1:])[3])
+        return replies
+
+    asked = {**COX, "solver": "admm", "id_column": "id", "max_rounds": 400, "tolerance": 0.05}
+    with federation("a") as running, mock.patch.object(Federation, "_ask", ask):
+        running.run("verticox", "fit", asked)
+        assert "asked for twice" in str(answers.pop().get("error"))
+        with mock.patch("v6_verticox.stations.consensus.asked_once"):
+            running.run("verticox", "fit", asked)
+        assert "error" not in answers.pop(), "control"
+
+
 def test_records_of_a_cross_validation_are_cut_once() -> None:
     """Other numbers of folds tell of other groups how many events and rows they have; central at a share holder knows whose, and so solves for each record."""
     with federation("a") as running:

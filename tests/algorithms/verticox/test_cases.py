@@ -13,7 +13,9 @@ from lifelines import CoxPHFitter
 from statsmodels.duration.hazard_regression import PHReg
 
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, ThresholdError
+from fedbayes.federation.rounds import Federation
 from v6_verticox import central
+from v6_verticox.horizontal import partials
 
 NAMES = ["age", "stage=II", "stage=III"]
 
@@ -205,6 +207,27 @@ def lone(rows: int) -> Any:
 def test_lone_weights_are_let_through_without_squares(ward: pd.DataFrame) -> None:
     """The control."""
     assert ask(ward.assign(weight=lone(len(ward))), asked_with("weights"))["model"]["coefficients"]
+
+
+def test_score_residuals_are_added_up_for_one_hazard(ward: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A central that deviates would have them by as many hazards, of one interval each, as the records of an interval have values."""
+    honest, again = Federation._ask, list[dict[int, Any]]()
+
+    def ask_twice(self: Federation, asked: str, request: Any, *rest: Any) -> Any:
+        replies = honest(self, asked, request, *rest)
+        if asked == "partial_scores":
+            again.append(honest(self, asked, replace(request, spent=request.spent * 0.0), *rest))
+        return replies
+
+    monkeypatch.setattr(Federation, "_ask", ask_twice)
+    ask(dealt(ward), asked_with(robust=True))
+    assert all("asked for with other told and spent" in str(one["error"]) for one in again.pop().values())
+    kept = partials.once
+    monkeypatch.setattr(
+        partials, "once", lambda station, name, *of, **told: name == "scored" or kept(station, name, *of, **told)
+    )
+    ask(dealt(ward), asked_with(robust=True))
+    assert not any("error" in one for one in again.pop().values()), "control"
 
 
 def test_residuals_that_nobody_asked_for_are_not_added_up(ward: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,8 @@ def partial_scores(station: Station, request: ScoresRequest) -> SumReply:
         raise MessageError("score residuals are no part of this question, by which weights were judged; the job stops")
     rows, columns, risk = _at(station, request.point)
     residuals = np.concatenate([request.mean, request.drift, request.spared], axis=1)
-    once(station, "scored", "the score residuals", told=residuals)
+    hazards = {"spent": request.spent, "tied": request.tied, "number": request.point.number}
+    once(station, "scored", "the score residuals", told=residuals, **hazards)
     products = score_products(rows, request.point.question.slots, columns, risk, request)
     return masked(station, products[np.triu_indices(columns.shape[1])])
 

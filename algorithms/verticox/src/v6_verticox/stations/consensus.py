@@ -33,6 +33,8 @@ def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
     """
     plan = request.plan
     refuse_seen_placement(station, plan)
+    if request.report:  # of a station's coefficients at many steps its columns follow
+        asked_once(station, "report", request.step)
     zeros = np.zeros(plan.records)
     if station.organization == plan.helper:
         if request.report:
