@@ -15,9 +15,10 @@ from one_process import OneProcess
 from party_kit import by_columns
 
 from fedbayes.federation.errors import AlgorithmError, MessageError, StationError
+from fedbayes.federation.questions import factor_info
 from fedbayes.federation.questions.factor_info import Wanted, factor_name
 from fedbayes.federation.rounds import Federation
-from fedbayes.federation.vertical import matching, messages, partials, sides, workspace
+from fedbayes.federation.vertical import matching, partials, sides, workspace
 from fedbayes.federation.vertical.deliveries import Deliveries
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.messages import Product
@@ -65,9 +66,9 @@ def read_by_two_products(monkeypatch: pytest.MonkeyPatch, noise: dict[str, Any])
         if function == "partial_extend":
             first = next(iter(requests.values()))
             states = next(one.states for one in first.delivery.factors if one.name == own)
-            shared = {"holders": [1, 2], "contributors": [1, 2, HELPER], "made_of": [], "sides": [], "complete": False}
-            made = replace(first.products[0].factor, name="one", width=states**2, columns=["one"], **shared)
-            twice = [Product(made, others, others), Product(made, own, own)]
+            shared = {"holders": [1, 2], "contributors": [1, 2, HELPER], "sides": [states, states], "complete": True}
+            made = replace(first.products[0].factor, name="one", width=(states - 1) ** 2, columns=["one"], **shared)
+            twice = [Product(replace(made, made_of=[part, part]), part, part) for part in (others, own)]
             requests = {at: replace(one, products=[*one.products, *twice]) for at, one in requests.items()}
         return honest(self, function, requests, *rest, **more)
 
@@ -325,5 +326,5 @@ def test_records_are_scored_by_the_columns_of_the_model(monkeypatch: pytest.Monk
 
 
 def test_control_unchecked_predictions_tell_another_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "check_named", lambda *_: None)
+    monkeypatch.setattr(factor_info, "check_named", lambda *_: None)
     assert predicted_by(monkeypatch, with_another_column) > 0.95

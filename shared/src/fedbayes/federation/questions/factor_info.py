@@ -136,19 +136,47 @@ def check_named(made: FactorInfo, parts: Sequence[FactorInfo]) -> None:
 def check_true(infos: Sequence[FactorInfo]) -> None:
     """Raise `ValueError` where factors of noisy answers may not be the states of the columns that they are named after: views, and products of others.
 
-    What one record changes follows from the names.
+    What one record changes follows from the names; a product that is completed by others than its own factors would be changed by more.
     """
     by_name = {info.name: info for info in infos}
     for info in infos:
-        if info.view_of:
+        if info.view_of or (info.made_of and not names_its_columns(info)):
             raise ValueError("noisy answers are over all states of their columns")
         check_named(info, [by_name[name] for name in info.made_of if name in by_name])
 
 
-def check_wanted(wanted: Sequence[Wanted], bits: int) -> None:
-    """Raise `ValueError` for a ring that there is not, or for absurdly many columns to open."""
-    if bits not in RINGS or len(wanted) > MOST_CELLS // 100:
+def check_product(made: FactorInfo, left: FactorInfo | None, right: FactorInfo | None, private: bool) -> None:
+    """Raise `ValueError` for a product that is not as wide as its two factors make it, or is named or completed otherwise; of `None` one knows nothing."""
+    pair = [info for info in (left, right) if info is not None]
+    names = [info.name for info in pair]
+    if len(pair) == 2:
+        if made.states != math.prod(info.states for info in pair):
+            raise ValueError("a product does not have the states of its factors")
+        completed = private and all(info.complete for info in pair)
+        if made.made_of not in ([names] if completed else [[], names]):
+            raise ValueError("a product is malformed")
+    check_named(made, pair)
+
+
+def check_wanted(wanted: Sequence[Wanted], bits: int, private: bool) -> None:
+    """Raise `ValueError` for a ring that there is not, for absurdly many columns to open, or for numbers where answers are noisy: noise is for counts."""
+    if bits not in RINGS or len(wanted) > MOST_CELLS // 100 or (private and any(w.kind == "values" for w in wanted)):
         raise ValueError("what is wanted is malformed")
+
+
+def check_ring(bits: int, infos: Sequence[FactorInfo], names: Iterable[str]) -> None:
+    """Raise `ValueError` for a ring that there is not, or that is wider than one in which a factor was opened.
+
+    An opening and its mask add up in their own ring alone. In a wider one they are off by what wraps, for nearly every record, so that exact counts would
+    stand in the upper bits of an answer, where no noise is.
+    """
+    described = {info.name: info for info in infos}
+    try:
+        behind = with_parts(described, set(names) & set(described))
+    except KeyError:
+        raise ValueError("a factor is not described") from None
+    if bits not in RINGS or any(info.bits < bits for info in behind.values()):
+        raise ValueError("the ring of a question is malformed")
 
 
 def check_sizes(rows: int, infos: Sequence[FactorInfo]) -> None:

@@ -21,12 +21,12 @@ from ..questions.factor_info import (
     MOST_FACTOR_BYTES,
     MOST_PARTIES,
     NUMBERS,
-    RINGS,
     FactorInfo,
     Wanted,
     check_dealt,
     check_kinds,
-    check_named,
+    check_product,
+    check_ring,
     check_sizes,
     check_true,
     check_wanted,
@@ -122,7 +122,7 @@ class SubmitRequest(Message):
 
     def __post_init__(self) -> None:
         """Check the ring and how much is wanted."""
-        check_wanted(self.wanted, self.bits)
+        check_wanted(self.wanted, self.bits, self.setup.private)
 
 
 class SubmitReply(Message):
@@ -217,18 +217,15 @@ class ExtendRequest(Message):
 
     def __post_init__(self) -> None:
         """Check the ring, and that every product is as wide as its factors make it, and under masks of this stage."""
-        check_wanted(self.wanted, self.bits)
-        by_name = {info.name: info for info in self.delivery.factors}
+        setup, by_name = self.delivery.setup, {info.name: info for info in self.delivery.factors}
+        check_wanted(self.wanted, self.bits, setup.private)
+        check_ring(self.bits, self.delivery.factors, [name for one in self.products for name in (one.left, one.right)])
         for product in self.products:
-            made, pair = product.factor, [by_name.get(product.left), by_name.get(product.right)]
-            whole = math.prod(info.states for info in pair if info is not None)
-            if None not in pair and made.states != whole:
-                raise ValueError("a product does not have the states of its factors")
-            if made.stage != self.stage or (made.made_of and made.made_of != [product.left, product.right]):
+            if product.factor.stage != self.stage:
                 raise ValueError("a product is malformed")
-            if NUMBERS in product.left + product.right and NUMBERS not in made.name:
+            if NUMBERS in product.left + product.right and NUMBERS not in product.factor.name:
                 raise ValueError("a product of numbers is not named so")
-            check_named(made, [info for info in pair if info is not None])
+            check_product(product.factor, by_name.get(product.left), by_name.get(product.right), setup.private)
         check_sizes(self.delivery.rows, [product.factor for product in self.products])
 
 
@@ -259,8 +256,9 @@ class TablesRequest(Message):
         largest = float(sizes[self.tables.axes > 2].max(initial=0.0))
         if sizes.sum() > MOST_CELLS or largest * rows * 8 > MOST_FACTOR_BYTES:
             raise ValueError("the tables of a batch are too large")
-        if self.bits not in RINGS or not 0.0 < self.honest_fraction <= 1.0:
-            raise ValueError("the ring or the honest fraction is malformed")
+        check_ring(self.bits, self.delivery.factors, self.tables.names)
+        if not 0.0 < self.honest_fraction <= 1.0:
+            raise ValueError("the honest fraction is malformed")
         if self.seeded and self.noise is not None:
             raise ValueError("noise needs no seed of the stations")
         if self.contrasts is not None:
