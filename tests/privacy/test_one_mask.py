@@ -254,14 +254,14 @@ def test_the_helper_deals_no_name_for_two_kinds_of_stages(monkeypatch: pytest.Mo
 
 
 def test_stations_open_a_name_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dealer, "asked_once", lambda *_: None)
+    monkeypatch.setattr(dealer, "_named_once", lambda *_: None)
     with pytest.raises(MessageError, match="asked for twice"):
         read_by_two_kinds(monkeypatch)
 
 
 def test_control_under_one_name_two_kinds_tell_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another station's numbers, in the order of the times, to seven digits."""
-    monkeypatch.setattr(dealer, "asked_once", lambda *_: None)
+    monkeypatch.setattr(dealer, "_named_once", lambda *_: None)
     monkeypatch.setattr(ShareHolder, "once", kept_without_a_look)
     at_risk = read_by_two_kinds(monkeypatch)
     draw = np.random.default_rng(0)

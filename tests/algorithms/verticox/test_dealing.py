@@ -74,6 +74,7 @@ def test_the_same_question_once_more_is_answered(monkeypatch):
 @pytest.mark.parametrize("change", ["other coefficients", "another order of the share holders"])
 def test_control_unbound_it_deals_twice(monkeypatch, change):
     monkeypatch.setattr(dealer, "asked_once", lambda *_: "")
+    monkeypatch.setattr(dealer, "_named_once", lambda *_: None)
     dealt = asking_twice(monkeypatch, CHANGES[change])
     assert len(fit_three_stations()["model"]["coefficients"]) == 3
     assert len(dealt) > 3

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from fedbayes.federation import Sealed, Station
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.guards.once import asked_once
+from fedbayes.federation.guards.once import TWICE, asked_once
+from fedbayes.federation.perimeter.manifest import digest_of
 from fedbayes.mpc.shared_fixed import Dealer
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import expand_wide
@@ -24,6 +25,9 @@ from ..shares.program import Program, masks
 from ..shares.sorting import delta
 from ..shares.travel import Arrays, pack
 from .holder import PLAN, PURPOSE, KeptWires
+
+DEALT = "names dealt"
+"""For what names were dealt, noted for the rounds of the job."""
 
 
 def dealer_keys(station: Station, plan: Plan) -> list[bytes]:
@@ -61,9 +65,15 @@ def dealt(station: Station, plan: Plan, stages: Sequence[Stage]) -> Sealed:
     for stage in stages:
         asked_once(station, f"dealt|{stage.kind}|{stage.label}", list(stages))
     corrections = masks(Program(engine, Layout(plan), KeptWires(station)), list(stages))
-    for name in corrections:
-        asked_once(station, f"dealt|{name}", list(stages))
+    _named_once(station, list(corrections), digest_of(list(stages)))
     return sealed_corrections(station, plan, corrections)
+
+
+def _named_once(station: Station, names: list[str], stages: str) -> None:
+    """Note what is dealt for stages, by their digest; raise `MessageError` where something of that name was dealt for others."""
+    station.note(DEALT, [stages, names])
+    if any(other != stages and not set(known).isdisjoint(names) for other, known in station.noted(DEALT)):
+        raise MessageError(TWICE)
 
 
 def dealt_inputs(station: Station, plan: Plan, inputs: Sequence[Input]) -> Sealed:
