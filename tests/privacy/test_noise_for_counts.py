@@ -1,4 +1,4 @@
-"""Noise over linked records is as wide as one record changes counts: central, wherever it runs, has nothing else noised, and nothing told beside it."""
+"""Noise over linked records is as wide as one record changes counts: central has nothing else noised, and nothing told beside it; when numbers are opened."""
 
 from __future__ import annotations
 
@@ -80,9 +80,46 @@ def test_numbers_are_not_added_up_under_the_noise_of_counts(monkeypatch: pytest.
 
 
 def test_control_unchecked_a_sum_tells_one_record_through_any_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "check_wanted", lambda *_: None)
+    monkeypatch.setattr(messages, "check_wanted", lambda *_, **__: None)
     one, other = (sum_of_incomes(monkeypatch, income) for income in (3000.0, 3000.01))
     assert abs(one - other) > 1000.0 * 2.0 / EPSILON  # a cent
+
+
+def products_of_numbers(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Have a column of 0 and 1 multiplied by another station's numbers, opened after the first stage of an exact job; return what is told over the truth."""
+    records, told = table(3000.0, "v0").head(40), list[float]()
+    draw = np.random.default_rng(7)
+    doses = {f"dose{place}": draw.random(40) for place in range(3)}
+    records = records.assign(flag=draw.permutation([0, 1] * 20), **doses)
+
+    def tables(self: SecureTables, *_: Any, **__: Any) -> Any:
+        asked = self.engine
+        asked.extend({}, [Wanted("values", ["flag", name]) for name in doses], 64)
+        flag = next(name for name in asked.factors if "flag" in name and "counted" not in name)
+        for name in doses:
+            sums = asked.ask([(factor_name("values", [name], 1), flag)], 64)
+            told.append(float(sums[0].item()))
+        raise InterruptedError
+
+    opened_in(monkeypatch, 64)
+    monkeypatch.setattr(SecureTables, "tables", tables)
+    parties = by_columns(records, {"a": ["x", *doses], "b": ["z", "flag"]})
+    with OneProcess(parties, helpers=["helper"]) as running, pytest.raises(AlgorithmError):
+        running.run("scalar_product", "contingency", {"columns": ["x", "z"], "id_column": "id"})
+    scaled = np.array(told) / np.array([(doses[name] * records["flag"]).sum() for name in list(doses)[: len(told)]])
+    return scaled.tolist()
+
+
+def test_numbers_are_opened_in_the_first_stage_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There they are noted, and counted: of so few records no product is told (`test_products_decoded.py`)."""
+    assert not products_of_numbers(monkeypatch)
+
+
+def test_control_opened_later_products_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "check_wanted", lambda *_, **__: None)
+    told = products_of_numbers(monkeypatch)
+    assert len(told) == 3
+    assert np.allclose(told, told[0])  # but for the powers of two, which are alike
 
 
 def upper_bits(monkeypatch: pytest.MonkeyPatch, opened: int, code: str) -> list[int]:

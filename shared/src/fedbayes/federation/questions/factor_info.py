@@ -158,9 +158,9 @@ def check_product(made: FactorInfo, left: FactorInfo | None, right: FactorInfo |
     check_named(made, pair)
 
 
-def check_wanted(wanted: Sequence[Wanted], bits: int, private: bool) -> None:
-    """Raise `ValueError` for a ring that there is not, for absurdly many columns to open, or for numbers where answers are noisy: noise is for counts."""
-    if bits not in RINGS or len(wanted) > MOST_CELLS // 100 or (private and any(w.kind == "values" for w in wanted)):
+def check_wanted(wanted: Sequence[Wanted], bits: int, counts: bool) -> None:
+    """Raise `ValueError` for a ring that there is not, for absurdly many columns to open, or for numbers where only what `counts` may be opened."""
+    if bits not in RINGS or len(wanted) > MOST_CELLS // 100 or (counts and any(w.kind == "values" for w in wanted)):
         raise ValueError("what is wanted is malformed")
 
 

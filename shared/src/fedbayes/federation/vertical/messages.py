@@ -122,7 +122,7 @@ class SubmitRequest(Message):
 
     def __post_init__(self) -> None:
         """Check the ring and how much is wanted."""
-        check_wanted(self.wanted, self.bits, self.setup.private)
+        check_wanted(self.wanted, self.bits, counts=self.setup.private)  # noise is for counts
 
 
 class SubmitReply(Message):
@@ -218,7 +218,9 @@ class ExtendRequest(Message):
     def __post_init__(self) -> None:
         """Check the ring, and that every product is as wide as its factors make it, and under masks of this stage."""
         setup, by_name = self.delivery.setup, {info.name: info for info in self.delivery.factors}
-        check_wanted(self.wanted, self.bits, setup.private)
+        check_wanted(
+            self.wanted, self.bits, counts=True
+        )  # numbers are opened in the first stage, and noted there (`multiplied`)
         check_ring(self.bits, self.delivery.factors, [name for one in self.products for name in (one.left, one.right)])
         for product in self.products:
             if product.factor.stage != self.stage:
