@@ -72,7 +72,7 @@ def dealt(station: Station, plan: Plan, stages: Sequence[Stage]) -> Sealed:
 def _named_once(station: Station, names: list[str], stages: str) -> None:
     """Note what is dealt for stages, by their digest; raise `MessageError` where something of that name was dealt for others."""
     station.note(DEALT, [stages, names])
-    if any(other != stages and not set(known).isdisjoint(names) for other, known in station.noted(DEALT)):
+    if any(other != stages and not set(before).isdisjoint(names) for other, before in station.noted(DEALT)):
         raise MessageError(TWICE)
 
 
