@@ -152,6 +152,80 @@ def test_columns_that_differ_in_many_or_none_or_have_rare_values(tmp_path):
             assert name == "rare" or federation.run("verticox", "fit", {**FIT, "features": [name, "y"]}), name
 
 
+def aged() -> pd.DataFrame:
+    """Return the records with a second age that is some months more, so that no cell is the same, and 60 is between the two for one record alone."""
+    frame = table()
+    whole = frame["age"].round().replace(60, 61)
+    odd = whole[whole == 59].index[0]
+    return frame.assign(age=whole, age2=(whole + np.where(frame["y"], 0.5, 0.25)).where(frame.index != odd, 60.5))
+
+
+def cut_at_60(name: str) -> dict[str, Any]:
+    return {"id_column": "id", "bins": {name: [60.0]}}
+
+
+def dictionary(name: str) -> dict[str, Any]:
+    old = {"categories": ["no", "yes"], "cut": {"column": name, "at": [60]}}
+    return {"dictionary": {"columns": {"old": old}}}
+
+
+CUT: dict[str, Any] = {
+    "table": lambda name: ("scalar_product", "contingency", {**cut_at_60(name), "columns": [name, "ill"]}),
+    "gain": lambda name: ("scalar_product", "information_gain", {**cut_at_60(name), "columns": [name], "label": "ill"}),
+    "network": lambda name: (
+        "vertibayes",
+        "fit",
+        {**cut_at_60(name), "columns": ["ill", name], "structure": [["ill", name]]},
+    ),
+    "ensemble": lambda name: ("bayesian_ensemble", "fit", {**cut_at_60(name), "label": "ill", "features": [name]}),
+    "Cox model": lambda name: ("verticox", "fit", {**FIT, "features": ["old", "y"], **dictionary(name)}),
+}
+"""Tasks by a number that is cut at 60."""
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("ask", CUT)
+def test_two_numbers_that_are_cut_alike_but_for_one_record(tmp_path, ask):
+    with running(tmp_path, frame=aged()) as federation:
+        assert federation.run(*CUT[ask]("age"))
+        with pytest.raises(ThresholdError, match=SAME):
+            federation.run(*CUT[ask]("age2"))
+        assert federation.run(*CUT[ask]("age")), "as before"
+
+
+def test_control_not_compared_as_cut_the_tables_differ_by_the_record(tmp_path, monkeypatch):
+    monkeypatch.setattr("fedbayes.federation.answered.entered.is_cut", lambda words: False)
+    with running(tmp_path, frame=aged()) as federation:
+        counts = [np.array(federation.run(*CUT["table"](name))["counts"]) for name in ("age", "age2")]
+    assert np.abs(counts[0] - counts[1]).sum() == 2
+
+
+def stratified(federation: OneProcess, strata: str) -> Any:
+    return federation.run("verticox", "fit", {**FIT, "features": ["y"], "strata": strata})
+
+
+def test_a_column_is_not_entered_as_a_time_beside_its_twin(tmp_path):
+    """What is a time once is held against other columns when it is asked for as one of these."""
+    frame = table()
+    frame["twice"] = frame["event2"] + 1.0
+    with running(tmp_path, {**PARTS, "c": ["time", "event", "twice", "ill"]}, frame) as federation:
+        assert federation.run("verticox", "fit", {**FIT, "features": ["y"]})
+        assert federation.run("verticox", "fit", {**FIT, "features": ["y"], "time": "twice"})
+        with pytest.raises(ThresholdError, match=SAME):
+            stratified(federation, "twice")
+
+
+def test_an_event_that_nearly_follows_from_the_time_is_asked_for(tmp_path):
+    """As where all are followed for a year, of whom few have their event on the last day."""
+    frame = table()
+    frame["time"] = frame["time"].rank().clip(upper=20)
+    frame["event"] = ((frame["time"] < 20) | (frame.index < 3)).astype(int)
+    with running(tmp_path, frame=frame, allow_predictions=True) as federation:
+        model = federation.run("verticox", "fit", {**FIT, "features": ["x", "y"]})["model"]
+        assert federation.run("verticox", "evaluate", {"model": model, "id_column": "id"})
+        assert federation.run("scalar_product", "contingency", {"columns": ["x", "event"], "id_column": "id"})
+
+
 WEIGHED = {"a": ["x", "y"], "c": ["time", "event", "weight", "mild", "milder"]}
 """The odd record has a weight of 60, others 1 or 2; mild weights are ordinary, and milder ones nearly the same but for the odd one's."""
 

@@ -62,7 +62,7 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
         predictor = received(station, request.predictors, len(frame), "score")
         present = np.ones(len(frame), dtype=np.bool_)
     time, event, *_ = request.columns
-    station.history.entered.note_outcome([time, event])
+    station.history.entered.note_time(time)
     outcome = survival(frame[present], time, event, request.strata, limit)
     predictor = predictor[present] - request.offset
     if request.task == "baseline":

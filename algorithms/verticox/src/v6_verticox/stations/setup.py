@@ -249,7 +249,7 @@ def _weights(question: Question, frame: Any, limit: int) -> Floats:
 def _outcome(station: Station, question: Question, frame: Any, others: list[str], limit: int, present: Booleans) -> Any:
     """Check and keep the outcome; return its description for central."""
     complete = question.missing == "complete"
-    station.history.entered.note_outcome([question.time, question.event])
+    station.history.entered.note_time(question.time)
     station.history.entered.note_weights(question.weights)
     outcome = _survival(question, frame, others, limit, present)
     when = trend(outcome.time, outcome.event, question.time_transform)

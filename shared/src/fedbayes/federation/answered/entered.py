@@ -2,11 +2,13 @@
 
 Two answers by two columns of one station that say the same of all records but one, a diagnosis at admission and at discharge, differ by what that record has
 at other stations. So do two Cox models, one with case weights and one without, where one record weighs much more than all others. So a node with a folder
-database remembers the names of the columns, and how they were read, and looks at its own table again when another one is entered. It refuses a column that
-says the same as an earlier one of all rows but few (`alike`), and case weights whose change few records carry. What one task enters is compared alike, at
-other nodes too; there case weights are compared with none.
+database remembers the names of the columns, and how they were read and cut, and looks at its own table again when another one is entered. It refuses a
+column that says the same as an earlier one of all rows but few (`alike`), and case weights whose change few records carry. What one task enters is compared
+alike, at other nodes too; there case weights are compared with none.
 
-Columns with a formula are guarded by FEDBAYES_ALLOW_FORMULAS instead, and bins by the record of readings. The record holds names and what tasks said.
+Times of a fit are another part than what is counted or multiplied: an event may follow from the time but for few records, whose follow-up ends on one day.
+So they are held against other times, and as columns anew. Columns with a formula are guarded by FEDBAYES_ALLOW_FORMULAS instead. The record holds names and
+what tasks said.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from ...typing import Floats, Integers
 from ..errors import ThresholdError
 from . import linked
 from .alike import alike_but_for_few, change_is_carried_by_few
-from .readings import MOST_READINGS, values_of
+from .readings import MOST_READINGS, column_of, is_cut, values_of
 from .record import Record, Remembered
 from .selections import SETS_FEW_APART
 
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
     from ..node.memory import Memory
     from ..tables.reading import Source
 
-ROWS, OUTCOME, WEIGHTS = "linked", "outcome", "weights"
-"""What is noted for the rounds of the job: which rows are linked, columns that are one outcome together, and the case weights of a fit."""
+ROWS, TIME, WEIGHTS = "linked", "time", "weights"
+"""What is noted for the rounds of the job: which rows are linked, and a fit's times and case weights. Texts of times end with `TIME`."""
 COLUMN, WEIGHT = "column", "weight"
 """Kinds of what is remembered."""
 NO_WEIGHTS = json.dumps(None)
@@ -99,9 +101,9 @@ class Entered:
         """Note which of `total` rows are linked and count."""
         self._memory.note(ROWS, [linked.words_of(places, total), total])
 
-    def note_outcome(self, columns: Sequence[str]) -> None:
-        """Note columns that are one outcome, a time and an event, which are not compared with each other."""
-        self._memory.note(OUTCOME, list(columns))
+    def note_time(self, column: str) -> None:
+        """Note the column of a fit's times."""
+        self._memory.note(TIME, column)
 
     def note_weights(self, weights: str | None) -> None:
         """Note the column of case weights of a fit, None without."""
@@ -110,7 +112,7 @@ class Entered:
             self._memory.note(WEIGHTS, next(map(list, read.items()), None))
 
     def check(self, columns: Sequence[str], readings: Sequence[tuple[str, str]]) -> None:
-        """Remember rows, columns (as they are read) and weights of the job, or refuse them.
+        """Remember rows, columns (as they are read and cut) and weights of the job, or refuse them.
 
         Raises
         ------
@@ -119,7 +121,7 @@ class Entered:
         StationError
             If the record cannot be read or written.
         """
-        words = sorted({json.dumps(one) for one in readings if one[0] in columns})
+        words = self._words(columns, readings)
         weights = [json.dumps(one) for one in self._memory.noted(WEIGHTS)]
         for number, (rows, total) in enumerate(self._memory.noted(ROWS)):
             admitted = (
@@ -130,6 +132,13 @@ class Entered:
                 self._check(COLUMN, words, rows, total)
                 self._check(WEIGHT, weights, rows, total)
                 self._memory.once(admitted, b"1")
+
+    def _words(self, columns: Sequence[str], readings: Sequence[tuple[str, str]]) -> list[str]:
+        """Return these columns, as they are read and cut, as texts; conditions on them are `selections`' to compare."""
+        times = self._memory.noted(TIME)
+        read = [(name, words) for name, words in readings if name in columns]
+        read += [(column_of(name), words) for name, words in readings if is_cut(words) and column_of(name) in columns]
+        return sorted({json.dumps([name, words, *([TIME] if name in times else [])]) for name, words in read})
 
     def _check_rows(self, columns: Sequence[str], rows: str, total: int) -> None:
         if self._opened_with is not None and not linked.Linked(*self._opened_with()).admit(
@@ -152,21 +161,21 @@ class Entered:
 
     def _columns(self, fresh: Sequence[str], earlier: Sequence[str], rows: linked.Rows) -> Collection[str]:
         """Refuse columns that say the same as others of all rows but few; return those that are not as an earlier reading of theirs."""
-        names = [json.loads(text)[0] for text in (*fresh, *earlier)]
+        asked = [json.loads(text) for text in (*fresh, *earlier)]
+        names, parts = [one[0] for one in asked], [one[2:] for one in asked]
         codes = [places[rows] for places in _numbered(self._values([*fresh, *earlier]))]
-        outcome = set().union(*self._memory.noted(OUTCOME))
         same = alike_but_for_few(codes[: len(fresh)], codes[len(fresh) :], self._minimum)
         for new, other in np.argwhere(same):
-            pair = {names[new], names[other]}
-            if len(pair) == 2 and not pair <= outcome:
+            if names[new] != names[other] and parts[new] == parts[other]:
                 beside = f"'{names[other]}'" if other < len(fresh) else "one that was asked for before"
                 raise ThresholdError(f"columns '{names[new]}' and {beside} {ALIKE}")
         kept = []
-        for name, text, values in zip(names, fresh, codes, strict=False):
-            readings = [codes[other] for other in range(len(fresh), len(names)) if names[other] == name]
-            if not any(np.array_equal(values, one) for one in readings):
+        for new, text in enumerate(fresh):
+            known = range(len(fresh), len(asked))
+            earlier_ones = [codes[one] for one in known if (names[one], parts[one]) == (names[new], parts[new])]
+            if not any(np.array_equal(codes[new], one) for one in earlier_ones):
                 kept.append(text)
-                if len(readings) >= MOST_READINGS:
+                if len(earlier_ones) >= MOST_READINGS:
                     raise ThresholdError(SETS_FEW_APART)
         return kept
 
@@ -188,7 +197,7 @@ class Entered:
 
     def _values(self, texts: Sequence[str]) -> list[Column]:
         """Return columns as they are read."""
-        asked = [json.loads(text) for text in texts]
+        asked = [json.loads(text)[:2] for text in texts]
         frame = self._source.written(sorted({name for name, _ in asked}))
         coded = {name: distinct_values(frame[name]) for name, _ in asked}
         written = {name: [canonical_text(value) for value in distinct] for name, (_, distinct) in coded.items()}

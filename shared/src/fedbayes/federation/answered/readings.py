@@ -86,10 +86,10 @@ def groups_of(texts: Sequence[str | None], words: str) -> Integers:
 
 
 def values_of(texts: Sequence[str | None], words: str) -> list[str | None]:
-    """Return what canonical texts are taken for by a reading without bins or conditions; None where they are missing."""
+    """Return what canonical texts are taken for by a reading without conditions, bins by their place; None where they are missing."""
     recode, groups = _recode(words), groups_of(texts, words)
-    plain = map(_plain, texts)
-    return [None if group == GONE else recode.get(text, text) for text, group in zip(plain, groups, strict=True)]
+    meant = map(str, groups) if is_cut(words) else (recode.get(text, text) for text in map(_plain, texts))
+    return [None if group == GONE else value for value, group in zip(meant, groups, strict=True)]
 
 
 def _recode(words: str) -> dict[str | None, str | None]:
@@ -171,14 +171,14 @@ def tells_of_few(
     table, counts = np.stack(groups), np.array(list(rows.values()))
     if moves_few([_recode(one) for one in words], list(map(_plain, rows)), table, counts, minimum):
         return True
-    cuts = np.array([_is_cut(one) for one in words])
+    cuts = np.array([is_cut(one) for one in words])
     if any(part.any() and sets_few_apart(list(table[part]), counts, minimum) for part in (cuts, ~cuts)):
         return True
     inside = (table[cuts] != GONE).all(axis=0)
     return bool(inside.any()) and sets_few_apart(list(table[:, inside]), counts[inside], minimum)
 
 
-def _is_cut(words: str) -> bool:
+def is_cut(words: str) -> bool:
     """Return whether a reading is of bins."""
     return any(one[0] == CUT for one in json.loads(words)[3:])
 
@@ -261,7 +261,7 @@ def _compared(earlier: Sequence[str], words: str, rows: Mapping[str | None, int]
     if not earlier:
         return True, False
     groups = [groups_of(list(rows), one) for one in (*earlier, words)]
-    alike = [one for one, text in zip(groups, earlier, strict=False) if _is_cut(text) == _is_cut(words)]
+    alike = [one for one, text in zip(groups, earlier, strict=False) if is_cut(text) == is_cut(words)]
     new = not alike or _splits([*alike, groups[-1]])
     full = new and len(earlier) >= MOST_READINGS
     return new, full or tells_of_few([*earlier, words], groups, rows, minimum)
