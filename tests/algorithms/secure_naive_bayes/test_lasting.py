@@ -160,8 +160,11 @@ def test_a_file_is_named_after_the_whole_request(tmp_path, monkeypatch):
     first = lasting.path_of(station, request())
     assert first.parent == tmp_path
     assert lasting.path_of(station, request(tables="renewed")) == first
-    for changes in ({"epsilon": 0.25}, {"whole": 3.0}, {"classes": True}, {"bins": {"shape": 3}}):
+    for changes in ({"epsilon": 0.25}, {"whole": 3.0}, {"classes": True}):
         assert lasting.path_of(station, request(**changes)) != first
+    sized = Columns("kind", ["size"], {"size": {"bounds": [0, 1]}, "kind": DOMAIN["kind"]})
+    files = {lasting.path_of(station, request(columns=sized, bins={"size": bins})) for bins in (3, 4)}
+    assert len(files) == 2
     members.dictionary = "another dictionary"
     assert lasting.path_of(station, request()) != first
     assert lasting.path_of(SimpleNamespace(policy=SimpleNamespace(ledger=None)), request()) is None

@@ -38,11 +38,9 @@ from fedbayes.federation.vertical.declared import (
 )
 from fedbayes.federation.vertical.states import check_binned
 
-from .model import Learning
+from .model import GAPS, STRUCTURES, Learning
 from .votes import VOTES, WEIGHTS
 
-STRUCTURES = ("k2", "naive", "augmented")
-MISSING = ("drop", "category")
 HYBRIDS = ("local", "shared")
 SCORINGS = ("labelled", "published")
 MOST_PARENTS = 5  # a family of six columns with five states each has 15,625 cells
@@ -108,7 +106,7 @@ class Fit(Split):
         DOMAIN, "Public states; what is not in it is found by its column's owner and revealed.", None
     )
     missing: str = argument(
-        choice(MISSING),
+        choice(GAPS),
         "Each family's table counts the records that have its columns (the search sees a gap as a state, so that it compares scores of the same "
         "records), or a gap stays a state. A vote sums over what a record lacks.",
         "drop",

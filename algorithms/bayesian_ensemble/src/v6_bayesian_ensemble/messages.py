@@ -11,6 +11,8 @@ from fedbayes.federation.vertical.messages import Delivery, Setup
 from fedbayes.federation.vertical.record_shares import WeightedFactors
 from fedbayes.typing import Array
 
+from .model import Learning
+
 
 class ColumnsRequest(Message):
     """Asks which of the columns named, or of all, the station has and allows."""
@@ -34,6 +36,19 @@ class MemberRequest(Message):
     learning: dict[str, Any]
     minimum_count: float
     secret: bool
+
+    def __post_init__(self) -> None:
+        _ = self.learned
+        if len(set(self.columns)) != len(self.columns):
+            raise ValueError("a column is named twice")
+
+    @property
+    def learned(self) -> Learning:
+        """How the network is learned."""
+        structure, order = self.learning["structure"], self.learning["order"]
+        edges = structure if isinstance(structure, str) else tuple((str(one), str(other)) for one, other in structure)
+        listed = order if isinstance(order, str) else tuple(map(str, order))
+        return Learning(**{**self.learning, "structure": edges, "order": listed})
 
 
 class MemberReply(Message):

@@ -29,6 +29,10 @@ MARK = "\x1f"
 MOST_CELLS_AT_ONCE = 10_000  # of a family of two columns, to be counted with the first pairs
 
 
+STRUCTURES = ("k2", "naive", "augmented")
+GAPS = ("drop", "category")
+
+
 @dataclass(frozen=True)
 class Learning:
     """How members are learned.
@@ -55,6 +59,13 @@ class Learning:
     order: str | tuple[str, ...] = "information"
     pseudocount: float = 0.5
     missing: str = "drop"
+
+    def __post_init__(self) -> None:
+        named = self.structure if isinstance(self.structure, str) else STRUCTURES[0]
+        if self.score not in scores.SCORES or named not in STRUCTURES or self.missing not in GAPS:
+            raise ValueError("members are not learned so")
+        if self.max_parents < 1 or not 0.0 <= self.pseudocount < np.inf:
+            raise ValueError("members are not learned so")
 
 
 @dataclass(frozen=True)

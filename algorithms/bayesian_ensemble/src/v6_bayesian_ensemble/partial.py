@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fedbayes.bayes.evaluation.coarse import seed_of
@@ -41,7 +39,7 @@ from .messages import (
     VotesReply,
     VotesRequest,
 )
-from .model import Learning, column_codes
+from .model import column_codes
 
 ABSENT = 1e-3  # scores of a record without any value differ from what they must be by rounding only
 JUDGED = "label, classes and rule of the votes"
@@ -80,18 +78,13 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     for name in (request.label, *own):
         states, codes[name] = own_states(station, name, frame[name], request.domain, request.bins)
         variables[name] = states.variable()
-    learning = Learning(**{**request.learning, "structure": _structure(request.learning["structure"])})
-    part = learned_alone(learning, request.label, own, variables, codes)
+    part = learned_alone(request.learned, request.label, own, variables, codes)
     if part.rows < station.policy.minimum_rows:
         raise DataProblem("too few rows of this station have a value of the label; leave the station out")
     minimum = max(request.minimum_count, float(station.policy.minimum_count))
     member = member_of("", request.label, {station.organization: tuple(own)}, part, variables, minimum)
     content = (store.hidden(station, member) if request.secret else member).to_json()
     return MemberReply(station.exact(content, "member", queries=len(own) + 1, summed=False))
-
-
-def _structure(value: Any) -> Any:
-    return value if isinstance(value, str) else tuple((str(parent), str(child)) for parent, child in value)
 
 
 class Rows:

@@ -21,6 +21,7 @@ from fedbayes.bayes.naive_bayes.counting import class_counts, feature_table, tab
 from fedbayes.bayes.naive_bayes.features import CategoricalTables, Feature, Gaussian, Histogram
 from fedbayes.federation import Message
 from fedbayes.federation.horizontal import ROW, Columns, CountNoise, Query, Unit, class_counts_from_margins
+from fedbayes.federation.horizontal.counts import check_asked
 from fedbayes.typing import Array, Floats, Integers
 
 from .grouping import grouped, ungrouped
@@ -66,6 +67,7 @@ class Plan(Message):
             raise ValueError("statistics or sensitivity is unknown")
         if not 0 < self.pseudocount < 1e9:
             raise ValueError("pseudocount must be positive")
+        check_asked(self.columns, self.bins)
         self.noise.check_unit(self.columns.unit)
         for name, groups in self.groups.items():
             if name not in self.columns.features or not 1 <= groups <= self.columns.schema[name].cardinality:

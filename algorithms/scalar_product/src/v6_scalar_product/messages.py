@@ -19,6 +19,8 @@ class ChainOpenRequest(Message):
     def __post_init__(self) -> None:
         if len(self.owners) < 2 or self.owners != sorted(set(self.owners)):
             raise ValueError("the protocol takes two or more owners, in order")
+        if not self.conditions:
+            raise ValueError("no condition is asked about")
 
 
 class ChainSumRequest(Message):

@@ -52,7 +52,10 @@ class Chain:
     def vector(self, run: Protocol, place: int) -> Vector:
         """Return what this organization brings to a run: its data, or the product of masks that it made for the parent."""
         if run.path == "":
-            return np.asarray(self.station.kept("chain")["data"], dtype=np.uint32)
+            data = np.asarray(self.station.kept("chain")["data"], dtype=np.uint32)
+            if len(data) != self.rows:
+                raise MessageError("the request says another number of records than were matched; the job stops")
+            return data
         parent, source = self.runs[run.parent], run.sources[place]
         if source >= 0:
             return self.vector(parent, source)
@@ -86,7 +89,9 @@ class Chain:
         places = dict.fromkeys(queues, 0)
 
         def take(sender: int, size: int) -> Vector:
-            start = places[sender]
+            start = places.get(sender, 0)
+            if start + size > len(queues.get(sender, ())):
+                raise MessageError("what another organization opened is missing; start the job again")
             places[sender] = start + size
             return queues[sender][start : start + size]
 
@@ -120,8 +125,10 @@ def partial_chain_open(station: Station, request: ChainOpenRequest) -> SealedRep
         columns = [condition.column for condition in request.conditions]
         wanted = [Wanted("condition", columns, request.conditions)]
         encoder = Encoder(station, setup, wanted)
-        values = encoder.part(wanted, 0, 32).values[0][:, 0]
-        station.keep("chain", data=values[workspace.common_order(encoder.rows)])
+        values = encoder.part(wanted, 0, 32).values
+        if not values:
+            raise MessageError("this station has none of the columns that the request says; the job stops")
+        station.keep("chain", data=values[0][:, 0][workspace.common_order(encoder.rows)])
     chain = Chain(station, request.delivery, request.owners)
     members = [*request.owners, setup.helper]
     sealed = {peer: station.seal(peer, chain.letter(peer), PURPOSE) for peer in members if peer != station.organization}

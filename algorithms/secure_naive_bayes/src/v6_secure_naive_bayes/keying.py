@@ -142,7 +142,10 @@ def station_exponent(station: Station, keying: Keying, products: bool = False) -
     purpose = _purpose(station.participants, keying.aggregator_key, keying.epoch)
     keys = {peer: station.channel.key(peer, purpose) for peer in station.participants if peer != station.organization}
     context = _context(station.session, station.organization, keying.epoch)
-    keys[AGGREGATOR] = pairwise_key(own_keys(station.folder), keying.aggregator_key, context)
+    try:
+        keys[AGGREGATOR] = pairwise_key(own_keys(station.folder), keying.aggregator_key, context)
+    except ValueError:
+        raise MessageError("the key of the organization that runs central is malformed; the job stops") from None
     return modulus, secret_key(station.organization, keys, purpose, modulus, products)
 
 

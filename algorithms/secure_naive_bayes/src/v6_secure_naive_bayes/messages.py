@@ -11,6 +11,7 @@ from fedbayes.dp import promise
 from fedbayes.federation import Message, Relation
 from fedbayes.federation.gate import Exact, Public, Released, Sealed, Share
 from fedbayes.federation.horizontal import Columns
+from fedbayes.federation.horizontal.counts import check_asked
 from fedbayes.federation.messages.arrays import check_array
 
 KINDS = ("polya", "diluted_geometric", "published", "none")
@@ -62,7 +63,7 @@ class Noise(Message):
             raise ValueError("epsilon must be positive")
         if not 0 <= self.delta < 1 or not 0 < self.honest_fraction <= 1:
             raise ValueError("delta must be in [0, 1) and honest_fraction in (0, 1]")
-        if (self.unit != "record") != (self.maximum_records > 0):
+        if self.maximum_records < 0 or (self.unit != "record") != (self.maximum_records > 0):
             raise ValueError("maximum_records belongs to the units party and identifier")
 
 
@@ -138,6 +139,7 @@ class CountsRequest(Message):
     uses: int
 
     def __post_init__(self) -> None:
+        check_asked(self.columns, self.bins)
         if self.uses < 1:
             raise ValueError("uses must be at least 1")
         identified, unit = self.noise.unit == "identifier", self.columns.unit
@@ -212,6 +214,7 @@ class TablesRequest(Message):
         return self.epsilon > 0 and promise.holds(self.whole)
 
     def __post_init__(self) -> None:
+        check_asked(self.columns, self.bins)
         if self.tables not in TABLES or (self.release and self.tables != "fresh"):
             raise ValueError("tables must be fresh, kept or renewed, and fresh where they are released")
         if not (math.isfinite(self.epsilon) and self.epsilon >= 0):

@@ -272,7 +272,12 @@ def record_factors(kept: dict[str, npt.NDArray[Any]], codes: npt.NDArray[np.int3
     shapes = kept["shapes"]
     sizes = shapes.prod(axis=1)
     flat = kept["released"][len(kept["released"]) - int(sizes.sum()) :]
-    if codes.shape[1] != len(shapes) or bool((codes >= shapes[:, 1] - 1).any()) or bool((codes < -1).any()):
+    if (
+        bool((shapes[:, 0] != classes).any())
+        or codes.shape[1] != len(shapes)
+        or bool((codes >= shapes[:, 1] - 1).any())
+        or bool((codes < -1).any())
+    ):
         raise MessageError("the records do not fit this station's tables")
     parts = np.split(flat, np.cumsum(sizes)[:-1])
     tables = [np.maximum(part.reshape(classes, -1), 1) for part in parts]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Columns, cells
 from fedbayes.federation.horizontal.counts import MOST_CELLS
@@ -39,7 +41,7 @@ def check_release(columns: Columns, settings: Settings) -> None:
         raise ArgumentError(f"domain: classes times numeric features are more than {MOST_GROUPS}; give fewer")
     share = release.query_epsilon
     if share < SMALLEST_EPSILON:
-        least = SMALLEST_EPSILON / share * settings.epsilon
+        least = SMALLEST_EPSILON * settings.epsilon / max(share, sys.float_info.min)
         raise ArgumentError(
             f"epsilon is too small to be split over this many queries; give at least {least:.2g}, or fewer features"
         )

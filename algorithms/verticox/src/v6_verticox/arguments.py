@@ -15,6 +15,7 @@ from fedbayes.federation.kinds import COLUMN, COLUMNS, ORGANIZATION, Kind, choic
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import DEALER_WORDS, Dealt
 
+from .cox.consensus import RHO
 from .cox.proportional import TRANSFORMS
 from .horizontal.declared import CASES, Cases
 from .horizontal.messages import MISSING, TIES
@@ -122,7 +123,7 @@ class Fit(Cases, Private, Dealt):
     strata: str | None = argument(
         COLUMN, "Column of the outcome holder, or one of the domain with categories; one baseline for each value.", None
     )
-    rho: float = argument(number(above=0.0, high=1e6), "Step parameter.", 0.25, used_when=when("solver", "admm"))
+    rho: float = argument(number(low=RHO[0], high=RHO[1]), "Step parameter.", 0.25, used_when=when("solver", "admm"))
     gamma_update: str = argument(
         choice(UPDATES),
         "Update of the multiplier, or as in the published program; both end at the same coefficients.",

@@ -79,7 +79,7 @@ class DataSide:
         self._openings = openings
         self._masks = masks
         self._corrections = corrections or {}
-        self._dealt = dealt or {}
+        self._dealt = {} if dealt is None else dealt
 
     def _leads(self, name: str) -> bool:
         return self._factors[name].holders[0] == self.own

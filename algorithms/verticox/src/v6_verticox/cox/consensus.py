@@ -32,6 +32,7 @@ from fedbayes.typing import Floats
 
 from .likelihood import RiskSets
 
+RHO = (1e-6, 1e6)  # least and largest step parameter: 0.25 is usual, and a quotient by a smaller one has no number
 NEWTON_STEPS = 50  # of the z-step: a bound; a start from the last z needs a few
 SETTLED = 1e-12  # relative: the inner problem is solved to rounding, as the published iteration takes it to be
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fedbayes.federation import Exact, Message, Public, Sealed
+from fedbayes.federation.questions.factor_info import check_records
 
 from .private import EnterReply, EnterRequest, PermuteReply, PermuteRequest, StageReply, StageRequest
 from .scoring import Curve
@@ -84,6 +85,9 @@ class HeldOutRequest(Message):
     rows: int
     coefficients: list[list[float]]
 
+    def __post_init__(self) -> None:
+        check_records(self.rows)
+
 
 class HeldOutReply(Message):
     """The masked linear predictor of every record under the fit that did not see it, sealed for the outcome holder."""
@@ -108,5 +112,5 @@ class JudgeRequest(Message):
     groups: int
 
     def __post_init__(self) -> None:
-        if not 2 <= self.groups <= 100:
+        if not 2 <= self.groups <= 100 or self.times == []:
             raise ValueError("an assessment is malformed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 
 import numpy as np
@@ -102,6 +103,14 @@ class Stage(Message):
         return Name(kind, self.step, self.version)
 
 
+def check_stages(plan: Plan, stages: Sequence[Stage]) -> None:
+    """Raise `ValueError` for a stage that is asked for twice, or for the hazard in rows that the plan does not have."""
+    if len({(stage.kind, stage.label) for stage in stages}) != len(stages):
+        raise ValueError("a stage is asked for twice")
+    if not all(0 <= row < plan.rows for stage in stages for row in stage.rows):
+        raise ValueError("the baseline hazard is wanted in rows that there are not")
+
+
 class EnterRequest(Message):
     """Stations: mask and send columns (step 0) or exp(linear predictor). Dealer: deal these stages.
 
@@ -117,6 +126,7 @@ class EnterRequest(Message):
 
     def __post_init__(self) -> None:
         """Check that the job has so many points."""
+        check_stages(self.plan, self.stages)
         if not 0 <= self.step <= MOST_POINTS:
             raise ValueError("a fit has more steps than it may take")
         if any(divmod(key, BESIDE)[0] != self.step + 1 or key % BESIDE >= MOST_BESIDE for key in self.beside):
@@ -177,6 +187,11 @@ class StageRequest(Message):
     permuted: Broadcast | None
     corrections: Sealed | None
     for_stations: dict[int, Sealed] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_stages(self.plan, self.stages)
+        if not self.stages:
+            raise ValueError("no stage is asked for")
 
 
 class StageReply(Message):

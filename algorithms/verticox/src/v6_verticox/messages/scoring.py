@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Exact, Message, Public, Sealed
+from fedbayes.federation.questions.factor_info import check_records
 from fedbayes.typing import Booleans, Floats, Integers
 
 from ..cox.baseline import check_step
@@ -71,6 +72,7 @@ class ScoreRequest(Message):
 
     def __post_init__(self) -> None:
         """Check that the outline has what scoring takes of it."""
+        check_records(self.rows)
         try:
             _ = self.columns, self.formula, self.levels, self.references
         except (KeyError, TypeError, AttributeError):
@@ -139,7 +141,7 @@ class AssessRequest(Message):
 
     def __post_init__(self) -> None:
         """Check that the outline has what an assessment takes of it."""
-        if self.task not in TASKS or not 2 <= self.groups <= 100:
+        if self.task not in TASKS or not 2 <= self.groups <= 100 or self.times == []:
             raise ValueError("an assessment is malformed")
         try:
             _ = self.offset, self.columns

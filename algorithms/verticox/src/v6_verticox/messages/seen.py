@@ -5,7 +5,8 @@ from __future__ import annotations
 from fedbayes.federation import Broadcast, Exact, Message, Sealed, Share
 from fedbayes.typing import Array
 
-from .private import MOST_SEEN, Stage
+from ..cox.consensus import RHO
+from .private import MOST_SEEN, Stage, check_stages
 from .setup import Plan
 
 RESIDUAL_BITS = 40
@@ -26,6 +27,7 @@ class PredictRequest(Message):
 
     def __post_init__(self) -> None:
         """Check that the job has so many points."""
+        check_stages(self.plan, self.stages)
         if not 1 <= self.step <= MOST_SEEN:
             raise ValueError(TOO_MANY)
 
@@ -76,6 +78,12 @@ class ResidualReply(Message):
     published: Broadcast
 
 
+def check_rho(rho: float) -> None:
+    """Raise `ValueError` unless the step parameter is a number that a researcher can give."""
+    if not RHO[0] <= rho <= RHO[1]:
+        raise ValueError("rho is out of range")
+
+
 class AdmmRequest(Message):
     """One iteration at a station: step parameter, sums of its columns over the events, what the outcome holder sealed.
 
@@ -91,6 +99,10 @@ class AdmmRequest(Message):
     report: bool
     update: str
     stages: list[Stage]
+
+    def __post_init__(self) -> None:
+        check_stages(self.plan, self.stages)
+        check_rho(self.rho)
 
 
 class AdmmReply(Message):
@@ -111,6 +123,9 @@ class AuxiliaryRequest(Message):
     observed: list[float]
     predictors: dict[int, Sealed]
     update: str
+
+    def __post_init__(self) -> None:
+        check_rho(self.rho)
 
 
 class AuxiliaryReply(Message):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import field
 
+from fedbayes.bayes.formulae.term_reader import read_terms
 from fedbayes.federation import Exact, Message
+from fedbayes.federation.questions.factor_info import check_sizes
 from fedbayes.federation.vertical.messages import Parcel, Setup
 
 from .products import Product, Side
@@ -79,6 +81,9 @@ class Question(Message):
             raise ValueError(
                 "vertical Cox regression takes two or more data stations and a helper that is none of them"
             )
+        _ = self.matching, read_terms(self.formula) if self.formula else None
+        if len(set(self.features)) != len(self.features):
+            raise ValueError("a feature is named twice")
 
 
 class Ordered(Message):
@@ -87,6 +92,9 @@ class Ordered(Message):
     question: Question
     rows: int
     order: list[Parcel]
+
+    def __post_init__(self) -> None:
+        check_sizes(self.rows, [])
 
 
 class PrepareRequest(Ordered):

@@ -12,6 +12,7 @@ import math
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 
+from fedbayes.federation.errors import MessageError
 from fedbayes.mpc.shared_fixed import Dealer, Engine
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, Wire
@@ -183,7 +184,7 @@ class Step:
     def _get(self, kind: str, version: int = 0, part: int | None = None) -> Wire:
         name = self.named(kind, version, part)
         if name not in self.wires:
-            raise ValueError("an earlier stage of the protocol is missing")
+            raise MessageError("an earlier stage of the protocol is missing; the job stops")
         return self.wires[name]
 
     def _whole(self, kind: str) -> Wire:

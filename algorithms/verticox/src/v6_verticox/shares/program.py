@@ -10,6 +10,7 @@ from collections.abc import Mapping, MutableMapping
 from functools import reduce
 from operator import add
 
+from fedbayes.federation.errors import MessageError
 from fedbayes.mpc.shared_fixed import Dealer, Engine
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, Wire
@@ -63,7 +64,7 @@ class Program:
             shape, bits = self.entry(name)
             return self.engine.entered(name, self.layout.owner, None, shape, bits)
         if name not in self.wires:
-            raise ValueError("an earlier stage of the protocol is missing")
+            raise MessageError("an earlier stage of the protocol is missing; the job stops")
         return self.wires[name]
 
     def entry(self, name: Name) -> tuple[tuple[int, ...], int]:

@@ -20,6 +20,7 @@ from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, Auxili
 from ..messages.setup import Plan
 from .dealer import dealt
 from .holder import ShareHolder
+from .inputs import own_numbers
 from .seen import masked_predictor, refuse_seen_placement, total_predictor
 from .sums import masked_for
 
@@ -81,7 +82,7 @@ def _own_step(station: Station, request: AdmmRequest | AuxiliaryRequest, sent: F
     zero = np.zeros(len(columns))
     before = station.kept(f"admm|{step - 1}") if step > 1 else {"predictor": zero, "memory": zero}
     wanted, memory = target(request.update, rho, sent, before["predictor"], before["memory"])
-    beta = coefficients_step(columns, wanted, np.array(request.observed), rho)
+    beta = coefficients_step(columns, wanted, own_numbers(request.observed, columns.shape[1]), rho)
     station.keep(f"admm|{step}", predictor=columns @ beta, coefficients=beta, memory=memory)
     return np.asarray(columns @ beta)
 

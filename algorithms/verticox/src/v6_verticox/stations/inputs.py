@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem, MessageError
 from fedbayes.mpc.wide import Wide
+from fedbayes.typing import Floats
 
 from ..messages.names import Name
 from ..shares.layout import FEATURE_BITS, LINE_BITS, Layout, presence_name
@@ -45,6 +48,13 @@ def masked_entry(holder: ShareHolder, name: Name, coefficients: list[float]) -> 
     sent = masked_input(holder.key, name, Wide.encode(real, bits))
     holder.once(f"input|{name}", {name: sent})
     return sent
+
+
+def own_numbers(numbers: Sequence[float], columns: int) -> Floats:
+    """Return the numbers of a request that are of this station's columns, one each; `MessageError` where there are fewer."""
+    if len(numbers) < columns:
+        raise MessageError("the request has not one number for each column of this station; the job stops")
+    return np.array(numbers[:columns], dtype=np.float64)
 
 
 def _presence(station: Station) -> np.ndarray:

@@ -39,7 +39,7 @@ from .clusters import WANTED, dealt_to_grouper, told_by_cluster
 from .dealer import dealt, dealt_inputs
 from .guards import check_effect
 from .holder import KeptWires, ShareHolder, revealed_words
-from .inputs import effects, masked_entry
+from .inputs import effects, masked_entry, own_numbers
 from .openings import SUM_KEY, drawn_key, keep_key, opened, received
 from .path import check_hazards, check_told
 from .products import check_few, chosen_part, sealed_few
@@ -234,11 +234,11 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
         return FinishReply(station.mask(station.further(np.zeros(2, dtype=np.uint64)), "offset", request.plan))
     holder = ShareHolder(station, request.plan)
     kept = station.kept("design")
-    beta = np.asarray(request.coefficients, dtype=np.float64)[: len(kept["means"])]
+    beta = own_numbers(request.coefficients, len(kept["means"]))
     own = np.array([beta @ (kept["means"] / kept["scales"]), beta @ mean_of_complete(station, request.plan)])
     if request.plan.products:
         own[0] += chosen_part(holder, request.coefficients)[1]
-    if np.max(np.abs(own)) >= 2.0 ** (62 - OFFSET_BITS):
+    if not np.max(np.abs(own)) < 2.0 ** (62 - OFFSET_BITS):
         raise DataProblem("coefficient times mean is out of range; centre the features of this station")
     value = np.rint(own * 2.0**OFFSET_BITS).astype(np.int64)
     return FinishReply(station.mask(station.further(value), "offset", request.plan))

@@ -40,6 +40,7 @@ from ..shares.layout import FEATURE_BITS
 from ..shares.travel import pack
 from .dealer import dealt
 from .holder import PURPOSE, ShareHolder
+from .inputs import own_numbers
 from .sums import masked_for, received
 
 LARGEST = 2.0**20
@@ -69,7 +70,7 @@ def partial_predict(station: Station, request: PredictRequest) -> PredictReply:
         masked_for(station, owner, np.zeros(plan.records), topic, plan)
         return PredictReply(None, None, None, None, None)
     values = station.kept("design")["values"]
-    sealed = masked_predictor(holder, request.step, values @ np.asarray(request.coefficients, dtype=np.float64))
+    sealed = masked_predictor(holder, request.step, values @ own_numbers(request.coefficients, values.shape[1]))
     if not request.columns:
         return PredictReply(sealed, None, None, None, None)
     key = columns_key(station, plan.helper)
@@ -126,7 +127,9 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
         raise MessageError("only the outcome holder computes residuals")
     asked_once(station, f"residuals|{step}", station.round_name)
     own_columns = station.kept("design")["values"]
-    reached = total_predictor(holder, step, request.predictors) + own_columns @ np.array(request.coefficients)
+    reached = total_predictor(holder, step, request.predictors) + own_columns @ own_numbers(
+        request.coefficients, own_columns.shape[1]
+    )
     outcome = station.kept("outcome")
     risk = RiskSets.of(outcome["time"], outcome["event"], outcome["stratum"], request.ties)
     moves, combination = _moves(station, risk, step, reached, request.searches)

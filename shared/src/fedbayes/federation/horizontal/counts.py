@@ -76,6 +76,20 @@ def check_bins(columns: Columns, bins: Any, argument: str = "bins") -> dict[str,
     return chosen
 
 
+def check_asked(columns: Columns, bins: Mapping[str, Any]) -> None:
+    """Check the bins of a request.
+
+    Raises
+    ------
+    ValueError
+        If some are of no numeric column, or are none.
+    """
+    for name, rule in bins.items():
+        if name not in columns.domain:
+            raise ValueError("bins are of a column that is not asked for")
+        columns.schema[name].edges(rule)
+
+
 def cells(columns: Columns, bins: Bins) -> int:
     """Return the number of cells of all tables together."""
     schema = columns.schema

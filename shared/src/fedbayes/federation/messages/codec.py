@@ -146,7 +146,7 @@ def decode(cls: type, payload: Any) -> Any:
         return cls(**values)
     except ValueError as error:
         raise MessageError(f"{cls.__name__}: {error}") from None
-    except (TypeError, OverflowError, LookupError, AttributeError, RecursionError):
+    except (TypeError, ArithmeticError, LookupError, AttributeError, RecursionError, MemoryError):
         # Not the error's own text, which quotes values.
         raise MessageError(f"{cls.__name__}: a field has a value that it cannot have") from None
 

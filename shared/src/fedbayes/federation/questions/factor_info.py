@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from ..errors import MessageError
 from ..messages.codec import Message
 
 KINDS = ("states", "condition", "values", "presence")
@@ -88,6 +89,8 @@ class FactorInfo(Message):
 
     def __post_init__(self) -> None:
         parties = (self.holders, self.contributors)
+        if any(len(set(listed)) != len(listed) for listed in parties):
+            raise ValueError("a factor is of one organization twice")
         if not 0 <= self.width <= MOST_WIDTH or self.bits not in RINGS or not all(parties) or self.stage < 0:
             raise ValueError("a factor is malformed")
         if any(len(listed) > MOST_PARTIES for listed in parties) or len(self.columns) > MOST_COLUMNS:
@@ -102,6 +105,7 @@ class FactorInfo(Message):
             raise ValueError("a product is malformed")
 
 
+NOT_DESCRIBED = "a factor of the request is not described as it was opened; the job stops"
 NUMBERS = '["values",'
 """How the name begins of a factor of numbers of many values or digits, and what is in the name of a product of one."""
 STATES = '["states",'
@@ -114,6 +118,13 @@ def factor_name(
     """Return a factor's name: masks follow from it and its stage, so it says all that its values depend on."""
     tests = [[condition.column, condition.op, condition.value] for condition in conditions]
     return json.dumps([kind, list(columns), owner, tests], separators=(",", ":"), default=str)
+
+
+def part_of(infos: Mapping[str, FactorInfo], name: str) -> FactorInfo:
+    """Return a factor that another one is made of; `MessageError` where the request does not describe it."""
+    if name not in infos:
+        raise MessageError(NOT_DESCRIBED)
+    return infos[name]
 
 
 def names_its_columns(info: FactorInfo) -> bool:
@@ -158,9 +169,10 @@ def check_product(made: FactorInfo, left: FactorInfo | None, right: FactorInfo |
     check_named(made, pair)
 
 
-def check_wanted(wanted: Sequence[Wanted], bits: int, counts: bool) -> None:
-    """Raise `ValueError` for a ring that there is not, for absurdly many columns to open, or for numbers where only what `counts` may be opened."""
-    if bits not in RINGS or len(wanted) > MOST_CELLS // 100 or (counts and any(w.kind == "values" for w in wanted)):
+def check_wanted(wanted: Sequence[Wanted], bits: int, counts: bool, stage: int = 0) -> None:
+    """Raise `ValueError` for a ring or a stage that there is not, for absurdly many columns, or for numbers where only what `counts` may be opened."""
+    numbers = counts and any(want.kind == "values" for want in wanted)
+    if stage < 0 or bits not in RINGS or len(wanted) > MOST_CELLS // 100 or numbers:
         raise ValueError("what is wanted is malformed")
 
 
@@ -187,11 +199,21 @@ def check_sizes(rows: int, infos: Sequence[FactorInfo]) -> None:
         raise ValueError("a factor is too large")
 
 
-def check_kinds(infos: Sequence[FactorInfo]) -> None:
-    """Raise `ValueError` where a factor is said to be the first states of one that is not described, is smaller, or is a view itself, or the product of
-    factors that have other states.
+def check_records(rows: int) -> None:
+    """Raise `ValueError` for a number of records, of each of which one number is told, that cannot be."""
+    if not 0 <= rows <= MOST_FACTOR_BYTES // 8:
+        raise ValueError("the number of records is absurd")
+
+
+def check_kinds(infos: Sequence[FactorInfo], named: Iterable[Sequence[str]] = ()) -> None:
+    """Raise `ValueError` where a factor is described twice, or said to be the first states of one that is not described, is smaller, or is a view itself,
+    or the product of factors that have other states; or where a list of factors is empty, or names one twice or one that is not described.
     """
     by_name = {info.name: info for info in infos}
+    if len(by_name) != len(infos) or not all(
+        names and by_name.keys() >= {*names} and len({*names}) == len(names) for names in named
+    ):
+        raise ValueError("a factor is not described, or twice")
     for info in infos:
         base = by_name.get(info.view_of)
         if info.view_of and (base is None or base.view_of or not 1 <= info.states <= base.states):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..errors import MessageError
+from ..gate import Sealed
 
 
 def encipher(key: bytes, plain: bytes, topic: str) -> bytes:
@@ -19,5 +22,12 @@ def decipher(key: bytes, content: bytes, topic: str) -> bytes:
 
     try:
         return ChaCha20Poly1305(key).decrypt(bytes(12), content, topic.encode())
-    except InvalidTag:
+    except (InvalidTag, ValueError):
         raise MessageError("openings were changed, or are of another job or round; the job stops") from None
+
+
+def letter_of(letters: Mapping[int, Sealed], receiver: int) -> Sealed:
+    """Return the letter for one organization; `MessageError` where there is none."""
+    if receiver not in letters:
+        raise MessageError("a parcel of the request is not for this station; the job stops")
+    return letters[receiver]

@@ -85,6 +85,8 @@ def _unsealed_lists(
         joined = np.frombuffer(plain, dtype="<u8").astype(np.uint64, copy=False)
         others = [peer for peer in stations if peer != party]
         peers = others if request.setup.union or party == stations[0] else [stations[0]]
+        if len(joined) % len(peers):
+            raise MessageError("a station has hashed its identifiers for others than are matched; the job stops")
         for peer, hashes in zip(peers, np.split(joined, len(peers)), strict=True):
             lists[party, peer] = hashes
     return lists, [pair for pair in combinations(columns, 2) if columns[pair[0]] & columns[pair[1]]]

@@ -108,8 +108,10 @@ class Setup(Message):
         least = 2 if self.helper else 3
         if len(self.stations) > MOST_PARTIES or len(set(self.stations)) != len(self.stations):
             raise ValueError("an organization is named twice, or there are too many")
-        if len(self.stations) < least or self.helper in self.stations:
-            raise ValueError("private products take two data stations and a helper apart from them, or three stations")
+        if len(self.stations) < least or self.helper in self.stations or (self.union and not self.helper):
+            raise ValueError(
+                "private products take two data stations and a helper apart from them, or three stations; a union takes a helper"
+            )
 
 
 class SubmitRequest(Message):
@@ -121,7 +123,6 @@ class SubmitRequest(Message):
     seeded: bool = False
 
     def __post_init__(self) -> None:
-        """Check the ring and how much is wanted."""
         check_wanted(self.wanted, self.bits, counts=self.setup.private)  # noise is for counts
 
 
@@ -157,10 +158,10 @@ class MatchRequest(Message):
     distinct: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Check the pairs and the tables that are dealt for."""
         if any(len(pair) != 2 for pair in self.distinct) or len(self.distinct) > MOST_PARTIES**2:
             raise ValueError("pairs of stations are malformed")
         check_dealt(0, self.deal, self.factors)
+        check_kinds(self.factors)
 
 
 class MatchReply(Message):
@@ -193,7 +194,7 @@ class Delivery(Message):
         """Check the number of records, and what their factors take in memory."""
         check_sizes(self.rows, self.factors)
         check_dealt(self.rows, self.dealt, self.factors)
-        check_kinds(self.factors)
+        check_kinds(self.factors, [parcel.names for parcel in self.parcels])
         if self.setup.private:
             check_true(self.factors)
 
@@ -219,7 +220,7 @@ class ExtendRequest(Message):
         """Check the ring, and that every product is as wide as its factors make it, and under masks of this stage."""
         setup, by_name = self.delivery.setup, {info.name: info for info in self.delivery.factors}
         check_wanted(
-            self.wanted, self.bits, counts=True
+            self.wanted, self.bits, True, self.stage
         )  # numbers are opened in the first stage, and noted there (`multiplied`)
         check_ring(self.bits, self.delivery.factors, [name for one in self.products for name in (one.left, one.right)])
         for product in self.products:
@@ -254,6 +255,7 @@ class TablesRequest(Message):
     seeded: bool = False
 
     def __post_init__(self) -> None:
+        check_kinds(self.delivery.factors, [self.tables.names])
         sizes, rows = self.tables.cells(self.states), max(self.delivery.rows, 1)
         largest = float(sizes[self.tables.axes > 2].max(initial=0.0))
         if sizes.sum() > MOST_CELLS or largest * rows * 8 > MOST_FACTOR_BYTES:

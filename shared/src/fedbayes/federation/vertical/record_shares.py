@@ -60,6 +60,8 @@ def score_share(workspace: Workspace, delivery: Delivery, scored: WeightedFactor
     share = np.zeros((delivery.rows, scored.weights[0].shape[1]), dtype=np.uint32)
     for name, matrix in zip(scored.names, scored.weights, strict=True):
         rows = None if side is None else side.row_share(name)
+        if rows is not None and rows.shape[1] != len(matrix):
+            raise MessageError("a weight of the request is not of the states of its factor; the job stops")
         if rows is not None:
             share += rows @ np.asarray(matrix).astype(np.uint32)
     wide: Ring = share.ravel().astype(np.uint64) + (uniform_bits(share.size) << np.uint64(RING_BITS))

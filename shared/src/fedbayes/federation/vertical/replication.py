@@ -14,9 +14,9 @@ from ...typing import Array
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
 from ..guards.once import opened_once
-from ..questions.factor_info import FactorInfo
+from ..questions.factor_info import FactorInfo, part_of
 from ..station import Station
-from .ciphers import decipher, encipher
+from .ciphers import decipher, encipher, letter_of
 from .identifiers import check_equal_rows
 from .messages import Delivery, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
@@ -103,7 +103,7 @@ class Replica(Workspace):
         positions = {
             parcel.stage: np.frombuffer(self._unpack(PLACES, parcel), dtype="<i4").astype(np.int64)
             for parcel in request.finished
-            if parcel.sender == alignment.matcher_of(self.setup.stations, parcel.stage)
+            if parcel.stage in others and parcel.sender == alignment.matcher_of(self.setup.stations, parcel.stage)
         }
         positions |= {
             party: self.station.kept(f"places-{party}")["told"]
@@ -168,7 +168,7 @@ class Replica(Workspace):
         self.check_rows(delivery)
         for parcel in delivery.parcels:
             topic = self._topic("openings", parcel.sender, parcel.stage)
-            letter = self.station.unseal(parcel.sender, parcel.keys[self.own], topic)
+            letter = self.station.unseal(parcel.sender, letter_of(parcel.keys, self.own), topic)
             self.note(topic, parcel.content)
             keys = {s: letter[KEY_BYTES * s : KEY_BYTES * (s + 1)] for s in (1, 2)}
             self.station.keep(
@@ -186,7 +186,7 @@ class Replica(Workspace):
         infos = {info.name: info for info in delivery.factors}
         shares = {
             name: {
-                share: self._share(infos[name], infos, share, delivery.rows, bits)
+                share: self._share(part_of(infos, name), infos, share, delivery.rows, bits)
                 for share in range(replicated.COMPUTING)
                 if share != position
             }
@@ -222,7 +222,10 @@ class Replica(Workspace):
     def _key_of(self, owner: int, stage: int, share: int) -> bytes:
         if owner == self.own:
             return self._share_key(stage, share)
-        return self.station.kept(f"share-{owner}-{stage}")[str(share)].tobytes()
+        keys = self.station.kept(f"share-{owner}-{stage}")
+        if str(share) not in keys:
+            raise MessageError("a share of the request is not one that this station was sent; the job stops")
+        return keys[str(share)].tobytes()
 
     def answers(self, delivery: Delivery, tables: Sequence[Table], bits: int) -> Array:
         """Return this station's shares of tables before its noise; zeros at a station that does not compute."""

@@ -9,14 +9,25 @@ import numpy as np
 from ...mpc import shared_products as products
 from ...mpc import subset_shares
 from ...typing import Array
+from ..errors import MessageError
+from ..questions.factor_info import part_of
 from .messages import Delivery
 from .workspace import DTYPES, Workspace, factor
+
+NOT_DEALT = "the helper has dealt for other tables than the request says; the job stops"
+
+
+class _Dealt(dict[subset_shares.Table, subset_shares.Correction]):
+    """Corrections by the factors that they are of."""
+
+    def __missing__(self, subset: subset_shares.Table) -> subset_shares.Correction:
+        raise MessageError(NOT_DEALT)
 
 
 def data_side(workspace: Workspace, delivery: Delivery, names: Iterable[str], bits: int) -> products.DataSide:
     """Return a data station's side of the products over the named factors."""
     infos = {info.name: info for info in delivery.factors}
-    chosen = [infos[name] for name in dict.fromkeys(names)]
+    chosen = [part_of(infos, name) for name in dict.fromkeys(names)]
     openings = {info.name: workspace.opening(info, infos, bits) for info in chosen}
     held = [info for info in chosen if workspace.own in info.holders]
     masks = {info.name: workspace.mask(info, infos, workspace.own, delivery.rows, bits) for info in held}
@@ -35,7 +46,7 @@ def data_side(workspace: Workspace, delivery: Delivery, names: Iterable[str], bi
 def helper_side(workspace: Workspace, delivery: Delivery, names: Iterable[str], bits: int) -> products.HelperSide:
     """Return the commodity server's side of the products over the named factors."""
     infos = {info.name: info for info in delivery.factors}
-    chosen = [infos[name] for name in dict.fromkeys(names)]
+    chosen = [part_of(infos, name) for name in dict.fromkeys(names)]
     masks: dict[str, Array] = {}
     for info in chosen:
         parts = [workspace.mask(info, infos, holder, delivery.rows, bits) for holder in info.holders]
@@ -60,6 +71,8 @@ def _corrections(workspace: Workspace, delivery: Delivery, bits: int) -> dict[su
     for correction in mine:
         width = int(np.prod([states[name] for name in correction.subset]))
         stop = start + width * delivery.rows
+        if stop > len(flat):
+            raise MessageError(NOT_DEALT)
         corrections[correction.subset] = flat[start:stop].reshape(delivery.rows, width)
         start = stop
     return corrections
@@ -69,4 +82,4 @@ def dealt_corrections(
     tables: Iterable[Sequence[str]], stations: Sequence[int]
 ) -> dict[subset_shares.Table, subset_shares.Correction]:
     """Return who pads and who is sent each correction of the tables that were dealt for."""
-    return subset_shares.corrections_for([tuple(table) for table in tables], stations)
+    return _Dealt(subset_shares.corrections_for([tuple(table) for table in tables], stations))

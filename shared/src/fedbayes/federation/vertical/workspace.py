@@ -19,9 +19,9 @@ from ..errors import MessageError, ThresholdError
 from ..gate import Sealed
 from ..guards.once import opened_once
 from ..messages.codec import encode
-from ..questions.factor_info import FactorInfo
+from ..questions.factor_info import NOT_DESCRIBED, FactorInfo, part_of
 from ..station import Station
-from .ciphers import decipher, encipher
+from .ciphers import decipher, encipher, letter_of
 from .messages import Delivery, Opened, Parcel, Setup
 
 PURPOSE = "shared products"
@@ -32,13 +32,6 @@ def factor(info: FactorInfo) -> factors.Factor:
     """Return the protocol's view of a factor; its masks are those of its stage, which a station answers once, so no mask serves twice."""
     sides = (info.sides[0], info.sides[1]) if info.sides else None
     return factors.Factor(f"{info.stage}|{info.name}", tuple(info.holders), info.width, info.complete, sides)
-
-
-def part_of(infos: Mapping[str, FactorInfo], name: str) -> FactorInfo:
-    """Return a factor that another one is made of; `MessageError` where the request does not describe it."""
-    if name not in infos:
-        raise MessageError("a factor of the request is not described; the job stops")
-    return infos[name]
 
 
 class Workspace:
@@ -112,10 +105,8 @@ class Workspace:
         return Opened(self.station.public(list(names)), self.station.share(content), sealed)
 
     def _unpack(self, kind: str, parcel: Parcel) -> bytes:
-        if self.own not in parcel.keys:
-            raise MessageError("a parcel of the request is not for this station; the job stops")
         topic = self._topic(kind, parcel.sender, parcel.stage)
-        key = self.station.unseal(parcel.sender, parcel.keys[self.own], topic)
+        key = self.station.unseal(parcel.sender, letter_of(parcel.keys, self.own), topic)
         self.note(topic, parcel.content)
         return decipher(key, parcel.content, topic)
 
@@ -148,8 +139,11 @@ class Workspace:
             self.station.keep(f"order-{parcel.stage}", places=positions)
         if delivery.corrections is not None:
             self._receive_corrections(delivery.corrections, delivery.factors[0].bits)
-        if not self.is_helper and not self.setup.union and len(self.order_of(self.own)) != delivery.rows:
-            raise MessageError("the number of common records is not that of the match; the job stops")
+        if not self.is_helper:
+            own, union = self.order_of(self.own), self.setup.union
+            if own.max(initial=-1) >= delivery.rows if union else len(own) != delivery.rows:
+                raise MessageError("the number of common records is not that of the match; the job stops")
+            asked_once(self.station, "common records", delivery.rows)
         if delivery.orders:
             self.note_linked()
         for parcel in delivery.parcels:
@@ -158,8 +152,10 @@ class Workspace:
     def _keep_content(self, parcel: Parcel, plain: bytes, delivery: Delivery) -> None:
         """Keep what another station opened, (widths of its factors, rows), with the factors' names."""
         infos = {info.name: info for info in delivery.factors}
-        chosen = [infos[name] for name in parcel.names]
+        chosen = [part_of(infos, name) for name in parcel.names]
         dtype, width = np.dtype(DTYPES[chosen[0].bits]), sum(info.width for info in chosen)
+        if not width or len(plain) % (width * dtype.itemsize):
+            raise MessageError(NOT_DESCRIBED)
         content = np.frombuffer(plain, dtype=dtype.newbyteorder("<")).astype(dtype, copy=False).reshape(width, -1)
         name = f"parcel-{parcel.sender}-{parcel.stage}"
         if self.station.keep(name, content=content, names=np.array(parcel.names)):
@@ -204,6 +200,8 @@ class Workspace:
         rows, order = self.station.kept("submitted")["rows"], self.order_of(self.own)
         if not self.setup.union:
             return np.asarray(rows[order], dtype=np.int64)
+        if len(order) != len(rows):
+            raise MessageError("the records were matched in another way than the request says; the job stops")
         positions = np.full(total, alignment.LEFT_OUT, dtype=np.int64)
         positions[rows] = order
         return positions
@@ -262,6 +260,8 @@ class Workspace:
         if info.name not in starts:
             listed = list(takewhile(infos.__contains__, names))
             starts.update(zip(listed, accumulate((infos[name].width for name in listed), initial=0), strict=False))
+        if info.name not in starts or starts[info.name] + info.width > content.shape[1]:
+            raise MessageError(NOT_DESCRIBED)
         return content[:, starts[info.name] : starts[info.name] + info.width]
 
     def _content(self, sender: int, stage: int) -> tuple[Array, list[str], dict[str, int]]:
