@@ -171,11 +171,11 @@ class Entered:
                 raise ThresholdError(f"columns '{names[new]}' and {beside} {ALIKE}")
         kept = []
         for new, text in enumerate(fresh):
-            known = range(len(fresh), len(asked))
-            earlier_ones = [codes[one] for one in known if (names[one], parts[one]) == (names[new], parts[new])]
-            if not any(np.array_equal(codes[new], one) for one in earlier_ones):
+            others = range(len(fresh), len(asked))
+            readings = [codes[one] for one in others if (names[one], parts[one]) == (names[new], parts[new])]
+            if not any(np.array_equal(codes[new], one) for one in readings):
                 kept.append(text)
-                if len(earlier_ones) >= MOST_READINGS:
+                if len(readings) >= MOST_READINGS:
                     raise ThresholdError(SETS_FEW_APART)
         return kept
 

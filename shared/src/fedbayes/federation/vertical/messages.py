@@ -109,9 +109,7 @@ class Setup(Message):
         if len(self.stations) > MOST_PARTIES or len(set(self.stations)) != len(self.stations):
             raise ValueError("an organization is named twice, or there are too many")
         if len(self.stations) < least or self.helper in self.stations or (self.union and not self.helper):
-            raise ValueError(
-                "private products take two data stations and a helper apart from them, or three stations; a union takes a helper"
-            )
+            raise ValueError("private products take two data stations and a helper apart from them, or three stations")
 
 
 class SubmitRequest(Message):
