@@ -17,7 +17,7 @@ from ...randomness import secret_bytes
 from ...typing import Array
 from ..errors import MessageError, ThresholdError
 from ..gate import Sealed
-from ..guards.once import opened_once
+from ..guards.once import asked_once, opened_once
 from ..messages.codec import encode
 from ..questions.factor_info import NOT_DESCRIBED, FactorInfo, part_of
 from ..station import Station
