@@ -3,11 +3,12 @@
 from contextlib import nullcontext
 
 import numpy as np
+import pandas as pd
 import pytest
 from party_kit import remembering
 
 from fedbayes.federation import errors
-from fedbayes.federation.answered.readings import groups_of
+from fedbayes.federation.answered.readings import bins_of, conditions_of, groups_of
 from fedbayes.federation.tables.words import NUMBERS, words_of
 
 ROWS = 120
@@ -152,3 +153,40 @@ def test_a_number_has_no_recode_to_what_is_none(tmp_path, monkeypatch, name, hel
         with refused:
             gone = first - counted(federation, dictionary={"columns": study})
             assert gone.tolist() == [labels["a"][17] == "no", labels["a"][17] == "yes"], "a control"
+
+
+BESIDE = 42.989259461536584
+"""All its digits: `pandas.to_numeric` reads the number below it from them."""
+
+
+@pytest.fixture(params=[True, False], ids=["held", "a control"])
+def held(request, monkeypatch):
+    """Whether the record of readings knows of every number on which side of a border it is; else it reads texts as pandas does."""
+    if not request.param:
+        monkeypatch.setattr(
+            "fedbayes.federation.questions.conditions.numbers_of", lambda texts: pd.to_numeric(texts, errors="coerce")
+        )
+    return request.param
+
+
+def test_the_record_has_a_number_of_all_digits_on_its_side_of_a_border(held):
+    texts, read = ["1.5", repr(BESIDE), "70.25"], words_of((), (), {})
+    bins = groups_of(texts, bins_of(read, [BESIDE])).tolist()
+    below = groups_of(texts, conditions_of([("<", BESIDE)], read)).tolist()
+    assert (bins, below) == (([0, 1, 1], [1, 0, 0]) if held else ([0, 0, 1], [1, 1, 0]))
+
+
+def test_two_conditions_around_a_number_of_all_digits_set_nobody_apart(tmp_path, held):
+    """Below it, and up to it: the record took both for the same people, and the difference of two counts told whether one of them is ill."""
+    rng = np.random.default_rng(7)
+    values, ill = rng.normal(43.0, 5.0, ROWS), rng.choice(["no", "yes"], ROWS)
+    values[17], ill[17] = BESIDE, "yes"
+    ids = [f"p{row}" for row in range(ROWS)]
+    is_ill = {"column": "ill", "op": "==", "value": "yes"}
+    counts = []
+    with remembering({"a": {"id": ids, "x": values}, "b": {"id": ids, "ill": ill}}, tmp_path) as federation:
+        for operator, refused in (("<", False), ("<=", held)):
+            asked = {"conditions": [{"column": "x", "op": operator, "value": BESIDE}, is_ill], "id_column": "id"}
+            with pytest.raises(errors.ThresholdError, match=REFUSED) if refused else nullcontext():
+                counts.append(federation.run("scalar_product", "count", asked)["count"])
+    assert held or counts[1] == counts[0] + 1

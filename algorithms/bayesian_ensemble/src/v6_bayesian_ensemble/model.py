@@ -276,14 +276,13 @@ def column_codes(values: Any, states: Sequence[str], cuts: Sequence[float] | Non
     import pandas
 
     from fedbayes.bayes.network.discretise import Bins
-    from fedbayes.bayes.values.column_codes import distinct_values
+    from fedbayes.bayes.values.column_codes import distinct_values, floats_of
     from fedbayes.bayes.values.encoding import canonical_text, categories_meant
 
     series = pandas.Series(values)
     gap = states.index(MISSING_STATE) if MISSING_STATE in states else -1
     if cuts is not None:
-        numbers = pandas.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64)
-        codes = Bins(tuple(cuts)).encode(numbers)
+        codes = Bins(tuple(cuts)).encode(floats_of(series))
     else:
         same = categories_meant(states)
         positions, distinct = distinct_values(series)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...bayes.network.variable import MISSING_STATE
 from ...bayes.schema import LARGEST_BOUND, NEARLY_ALL, Column
+from ...bayes.values.column_codes import floats_of
 from ...bayes.values.encoding import SchemaError, canonical_text
 from ...bayes.values.missing import MISSING
 from ...bayes.values.written import printable
@@ -121,8 +122,6 @@ def about_absent(model: Any, frame: pd.DataFrame, label: str | None = None) -> l
 
 
 def _gap(name: str, entry: Mapping[str, Any], values: Any) -> Gap | None:
-    import pandas
-
     try:
         column = Column.from_json(name, {key: value for key, value in entry.items() if key != MISSING})
     except SchemaError:
@@ -132,7 +131,7 @@ def _gap(name: str, entry: Mapping[str, Any], values: Any) -> Gap | None:
         cells = int(sum(count for text, count in _texts(values).items() if text not in column.codes))
         return Gap(name, cells, present, False, "they count as missing")
     low, high = column.bounds or (0.0, 0.0)
-    numbers = pandas.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = floats_of(values)
     if int(np.count_nonzero(~np.isnan(numbers))) < present:
         return Gap(name, present - int(np.count_nonzero(~np.isnan(numbers))), present, False, "they are no numbers")
     outside = int(np.count_nonzero((numbers < low) | (numbers > high)))

@@ -10,7 +10,9 @@ import numpy as np
 from ...bayes.values.encoding import number_written
 from ...typing import Array, Floats
 from ..inputs.dictionaries import frame_as_fitted
+from ..view import view_of
 from .coverage import domain_of
+from .networks import states_of
 from .predictions import predict_table
 
 if TYPE_CHECKING:
@@ -30,6 +32,15 @@ def as_cells(classes: Sequence[Any]) -> Array:
         return np.array([int(text) if text.lstrip("-").isdigit() else float(text) for text in texts])
     array = np.array(classes)
     return np.array(classes, dtype=object) if array.dtype.kind == "U" else array
+
+
+def _classes(model: Mapping[str, Any], label: str) -> list[str]:
+    """Return the classes that networks predict: those that an ensemble has seen of its label, else the states of the node; none of another model."""
+    view = view_of(model)
+    if not view.networks:
+        return []
+    seen = model.get("classes") if label == model.get("label") else None
+    return list(seen or states_of(view.part("networks")(model), label))
 
 
 class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -58,8 +69,9 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(label, str):
             raise ValueError("label is needed: name the node to predict, to_sklearn(label=...)")
         domain = domain_of(self.model)
-        states = self.model["nodes"][label]["states"] if label in self.model.get("nodes", {}) else None
-        self._states = list(states or domain[label]["categories"])
+        if label not in domain:
+            raise ValueError(f"label: the model has no column '{label[:60]}'; it has: {', '.join(domain)}"[:400])
+        self._states = _classes(self.model, label) or list(domain[label]["categories"])
         self.classes_ = as_cells(self._states)
         self.feature_names_in_ = np.array([name for name in domain if name != label], dtype=object)
         return self

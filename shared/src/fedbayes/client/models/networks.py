@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..kinds import NETWORK
@@ -33,6 +33,12 @@ def alone(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def of_members(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the networks of an ensemble that are told."""
     return list(networks_of(model).values())
+
+
+def states_of(networks: Iterable[Mapping[str, Any]], node: str) -> list[str]:
+    """Return the states that networks know of a node, each once; none where no network has it."""
+    known = (network["nodes"][node]["states"] for network in networks if node in network["nodes"])
+    return list(dict.fromkeys(str(state) for states in known for state in states))
 
 
 def to_pgmpy(model: Mapping[str, Any]) -> Any:

@@ -10,13 +10,14 @@ import numpy as np
 from ...bayes.formulae.model_matrix import columns_at
 from ...bayes.formulae.term_reader import read_terms
 from ...bayes.network.variable import MISSING_STATE
+from ...bayes.values.column_codes import floats_of
 from ...bayes.values.encoding import SchemaError, canonical_text, categories_meant, number_of
 from ...bayes.values.written import shortest
 from ...typing import Array
 from ..exits import UsageProblem
 from ..kinds import COX, ENSEMBLE
 from ..view import view_of
-from .networks import networks_of
+from .networks import networks_of, states_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +139,7 @@ def _states(node: Mapping[str, Any], column: pd.Series[Any]) -> list[Any]:
     same = categories_meant(states)
     values: list[Any] = [same.get(canonical_text(value) or "") for value in column.tolist()]
     if cuts is not None:  # numbers of any dtype, as coverage counts them; what is no number may be the name of a bin
-        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers = floats_of(column)
         bins = np.searchsorted(np.asarray(cuts, dtype=np.float64), numbers, side="right")
         coded = zip(values, bins, np.isnan(numbers), strict=True)
         values = [value if missing else states[code] for value, code, missing in coded]
@@ -169,6 +170,8 @@ def by_ensemble(model: Mapping[str, Any], frame: pd.DataFrame, label: str | None
         columns = {name: frame[name] for name in sorted(used)}
         return _classes(ensemble.classes, np.exp(ensemble.predict_log_proba(columns, len(frame))))
     if model.get("vote", "mean") != "mean" or model.get("weights", "uniform") != "uniform":
+        if label not in (None, model.get("label")):
+            raise UsageProblem("--label: the members of this ensemble vote on its own label alone; leave it out")
         raise UsageProblem("this ensemble's votes need the package v6-bayesian-ensemble; install it")
     return _mean_of(members, frame, label or model.get("label"))
 
@@ -179,7 +182,7 @@ def _mean_of(members: Mapping[str, Mapping[str, Any]], frame: pd.DataFrame, labe
     votes = [_posterior(network, frame, label) for network in members.values() if label in network["nodes"]]
     if not votes:
         raise UsageProblem(f"--label: no member has a node '{label[:60]}'")
-    states = list(dict.fromkeys(name for names, _ in votes for name in names))
+    states = states_of(members.values(), label)
     mean = np.zeros((len(frame), len(states)))
     for names, posterior in votes:
         mean[:, [states.index(name) for name in names]] += posterior / len(votes)

@@ -131,9 +131,10 @@ def _cut(
 
     from ...bayes.network.discretise import Bins
     from ...bayes.network.model import MISSING
+    from ..questions.conditions import numbers_of
 
     values = pandas.Series(_recoded(texts, missing, recode), dtype=object)
-    codes = Bins(tuple(cuts)).encode(pandas.to_numeric(values, errors="coerce"))
+    codes = Bins(tuple(cuts)).encode(numbers_of(values))
     return np.where(codes == MISSING, GONE, codes)
 
 
@@ -146,14 +147,14 @@ def _held(
     """Return 1 for each value for which all conditions hold, else 0."""
     import pandas
 
-    from ..questions.conditions import holds
+    from ..questions.conditions import holds, numbers_of
     from ..questions.factor_info import Condition
 
     values = pandas.Series(_recoded(texts, missing, recode), dtype=object)
     held = np.ones(len(values), dtype=np.bool_)
     for operator, value in conditions:
         number = operator not in ("==", "!=", "in", "missing")
-        column = pandas.to_numeric(values, errors="coerce") if number else values
+        column = numbers_of(values) if number else values
         held &= holds(column, Condition("value", "missing" if operator == NO_NUMBER else operator, _pointed(value)))
     return held.astype(np.int64)
 

@@ -75,6 +75,14 @@ def _compared(values: Any, condition: Condition, absent: Booleans) -> Booleans:
     return np.asarray(holding & ~absent)
 
 
+def numbers_of(texts: Any) -> Any:
+    """Return a series of texts as numbers that conditions compare: whole ones with all their digits, others the nearest float64; NaN of what is none."""
+    import pandas
+
+    whole = pandas.to_numeric(texts, errors="coerce")
+    return whole if whole.dtype.kind in "iu" else pandas.Series(column_codes.floats_of(texts), texts.index)
+
+
 def _whole_compared(whole: Array, condition: Condition) -> Booleans:
     """Compare whole numbers as such: float64 does not tell all of them apart from 2^53 on."""
     if condition.op == "between":
