@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from harness import cox, networks
+from harness.cases import Difference
 from harness.rows import weighted_area
+from harness.told import check_hazards_test, dynamic_area
 from sklearn.metrics import roc_auc_score
 
 
@@ -57,3 +59,35 @@ def test_search_finds_the_network_of_cooper_and_herskovits() -> None:
     search = networks.Search(codes, dict.fromkeys(codes, 2), "k2", 1.0)
     found = search.k2(["x1", "x2", "x3"], 2, {name: [] for name in codes}, lambda *_: True)
     assert found == {"x1": [], "x2": ["x1"], "x3": ["x2"]}
+
+
+@pytest.mark.parametrize("kind", ["km", "identity", "log"])
+def test_the_check_of_proportional_hazards_is_that_of_lifelines(kind: str) -> None:
+    from lifelines import CoxPHFitter
+    from lifelines.datasets import load_rossi
+    from lifelines.statistics import proportional_hazard_test
+
+    frame, names = load_rossi()[["week", "arrest", "age", "prio"]], ["age", "prio"]
+    wanted = proportional_hazard_test(CoxPHFitter().fit(frame, "week", "arrest"), frame, time_transform=kind).summary
+    told = [
+        {"feature": name, "statistic": wanted["test_statistic"][name], "degrees_of_freedom": 1, "p": wanted["p"][name]}
+        for name in names
+    ]
+    time, event, x = frame["week"].to_numpy(float), frame["arrest"].to_numpy(), frame[names].to_numpy(float)
+    strata = np.zeros(len(frame))
+    data, fit = (time, event, strata, x), cox.fit(time, event, strata, x, "efron")
+    found = {"features": told, "global": told[0]}
+    with pytest.raises(
+        Difference, match="degrees of freedom, proportional hazards: "
+    ):  # of all features; each is right
+        check_hazards_test(found, names, kind, data, fit, "efron", 1e-7)
+    told[1]["statistic"] *= 1.001
+    with pytest.raises(Difference, match="proportional hazards of 'prio'"):
+        check_hazards_test(found, names, kind, data, fit, "efron", 1e-7)
+
+
+def test_area_at_a_time_without_censoring_is_that_of_scikit_learn() -> None:
+    draw = np.random.default_rng(8)
+    risk, time = draw.normal(size=150).round(1), draw.exponential(5.0, 150)
+    found = dynamic_area(time, np.ones(150), risk, np.zeros(150), 4.0)
+    assert found == pytest.approx(roc_auc_score(time <= 4.0, risk))

@@ -17,6 +17,7 @@ from .cox_private_columns import check_private_columns, with_noise
 from .cox_rows import check_rows, rows_cases
 from .records import Refusals, is_numeric, not_aligned, number, owner_of
 from .tables import joined, population, vertical
+from .told import check_hazards_test, check_tests
 
 ADMM = ("tolerance", "gamma_update", "rho")
 UNLIKE = {
@@ -417,8 +418,24 @@ def check_fit(case: Case, outcome: Outcome) -> None:
             families = len({record[CLUSTER] for record in records}) if arguments.get("cluster") else None
             same("clusters", result["model"].get("clusters"), families)
             compare_fit(result["model"], pooled, names, scale, penalty, counts, tolerance, unsure, robust)
+            offset = float(x.mean(axis=0) @ [_coefficient(result["model"], name) for name in names])
+            close(
+                "offset",
+                result["model"]["offset"],
+                offset,
+                1e-6,
+                1e-5 * (1.0 + float(np.abs(x @ pooled.coefficients).max())),
+            )
+            if not (penalty or hard or arguments.get("weights") or arguments.get("entry")):
+                tests = result["model"]["proportional_hazards"]
+                kind = arguments.get("time_transform", "rank")
+                check_hazards_test(tests, names, kind, (time, event, strata, x), pooled, ties, tolerance)
 
     judge(case, outcome, refuse, compare, may)
+
+
+def _coefficient(model: dict[str, Any], name: str) -> float:
+    return next(float(row["coefficient"]) for row in model["coefficients"] if row["feature"] == name)
 
 
 def compare_fit(
@@ -439,6 +456,7 @@ def compare_fit(
     covariance = np.linalg.inv(pooled.information + penalty * np.eye(len(names)))
     covariance = covariance if robust is None else covariance @ robust @ covariance
     errors = np.sqrt(np.diag(covariance))
+    check_tests(model, names, covariance, tolerance)
     for place, name in enumerate(names):
         row, beta = table[name], float(pooled.coefficients[place])
         close(f"coefficient of {name!r}", row["coefficient"] * scale[place], beta * scale[place], tolerance, tolerance)

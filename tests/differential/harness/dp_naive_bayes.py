@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from .cases import Case, Difference, Outcome, bounded, judge
@@ -22,6 +23,7 @@ from .rows import (
     score_refusals,
     who,
 )
+from .told import check_share
 
 ALGORITHM = "dp_naive_bayes"
 ROBUST = ("median", "trimmed_mean", "krum", "bulyan")
@@ -124,6 +126,13 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         compare_model(
             result["model"], case.used(), label, features, domain, arguments.get("bins", 20), slack, published
         )
+        data = encoded(case.used(), domain, [*features, label])
+        known = data[label] >= 0
+        for name in features:
+            gaps = int((np.isnan(data[name]) if "bounds" in domain[name] else data[name] < 0)[known].sum())
+            check_share(
+                f"share without {name!r}", result["diagnostics"]["missing_share"][name], gaps, int(known.sum()), 2e-3
+            )
 
     judge(case, outcome, fit_refusals(case, arguments, features), compare)
 

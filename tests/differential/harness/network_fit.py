@@ -15,6 +15,7 @@ from .rows import HUGE_EPSILON, limits
 from .scalar_product import _who
 from .states import cut_in_study, drawn_states, few_beside, is_covered, is_private, state_refusals
 from .tables import horizontal, joined, population, stacked, vertical
+from .told import check_criteria, check_share
 
 ALGORITHM = "vertibayes"
 MEASURED_RECORDS = 60
@@ -280,6 +281,9 @@ def compare_network(case: Case, arguments: dict[str, Any], result: Any, records:
         compare_table(name, model, cells, arguments, minimum, tolerance, whole)
     if minimum == 0:
         criteria(result, codes if missing != "category" else counted, final, names)
+    for name in names:
+        share = result["diagnostics"]["missing"].get(name, 0.0)  # of what has no gap anywhere nothing is told
+        check_share(f"share without {name!r}", share, int((codes[name] < 0).sum()), len(records), 1e-4)
 
 
 def _compare_measured(arguments: dict[str, Any], model: Any, codes: Any, sizes: dict[str, int]) -> None:
@@ -337,10 +341,9 @@ def criteria(result: Any, codes: Any, sizes: dict[str, int], names: list[str]) -
         with np.errstate(divide="ignore", invalid="ignore"):
             value += float(np.where(cells > 0, cells * np.log(probabilities), 0.0).sum())
         parameters += probabilities.size - probabilities.size // probabilities.shape[-1]
-    same("parameters", found["parameters"], parameters)
     if np.isfinite(value):
-        close("log-likelihood", found["log_likelihood"], value, 1e-7)
-        close("aic", found["aic"], 2 * parameters - 2 * value, 1e-7)
+        tables = [np.size(table["probabilities"]) for table in model["tables"].values()]
+        check_criteria(found, parameters, tables, len(codes[names[0]]), value)
 
 
 def check_structure(arguments: dict[str, Any], parents: dict[str, list[str]], search: networks.Search) -> None:

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from .cases import Case, Outcome
 from .dictionaries import maybe_dictionary
+from .here import USES as HERE
+from .here import check_here, here_cases
 from .looking import check_describe, describe_cases
 from .variants import maybe_aligned, maybe_by_identifier, maybe_other_files, maybe_unseen
 from .wide import check_wide, wide_cases
@@ -59,7 +61,8 @@ for _method in METHODS:
     )
 
 RIGHT = dict(FUNCTIONS)
-"""Functions that are asked right questions; below come wrong ones, `function!`, any that are declared, `function?`, and the preflight of each method."""
+"""Functions that are asked right questions; below come wrong ones, `function!`, any that are declared, `function?`, the preflight of each method,
+and models that are used here, `fit@`."""
 for _method in METHODS:
     _first = tuple((name, RIGHT[_method, name][0]) for entry, name in RIGHT if entry == _method and name in ONE_STEP)
     FUNCTIONS[_method, "preflight"] = (functools.partial(preflight_cases, _method, _first), check_preflight)
@@ -68,9 +71,15 @@ for (_method, _function), (_right, _) in RIGHT.items():
     FUNCTIONS[_method, f"{_function}?"] = (functools.partial(wide_cases, _method, _function, _right), check_wide)
 
 
+for _method in HERE:
+    FUNCTIONS[_method, "fit@"] = (functools.partial(here_cases, RIGHT[_method, "fit"][0]), check_here)
+
+
 def check(case: Case, outcome: Outcome) -> None:
     """Hold an outcome against its function's pooled twin."""
-    name = case.function + ("!" if case.invalid else "?" if "wide" in case.facts else "")
+    name = case.function + (
+        "!" if case.invalid else "?" if "wide" in case.facts else "@" if "here" in case.facts else ""
+    )
     FUNCTIONS[case.algorithm, name][1](case, outcome)
 
 

@@ -13,6 +13,7 @@ from . import wild
 from .cases import Case, Difference, close, same
 from .records import Refusals, equal, number
 from .tables import horizontal, population, stacked
+from .told import check_calibration
 
 HUGE_EPSILON = 1e12
 LABEL = "the label"
@@ -209,6 +210,7 @@ def compare_model(
             close(f"edges of {name!r}", feature["edges"], edges_of(entry["bounds"], own).tolist(), 1e-12)
         compare_table(f"counts of {name!r}", feature["counts"], table[:, :-1], borderline, slack)
         compare_table(f"missing of {name!r}", feature["missing"], table[:, -1], 0, slack)
+    same("columns of the domain", set(model["domain"]), {*features, label})
 
 
 def _compare_moments(
@@ -358,6 +360,8 @@ def compare_scores(
             raise Difference(f"auc: {result['auc']} where there is one class")
     else:
         close("auc", result["auc"], wanted, 1e-9, doubt + 1e-9 + auc_margin)
+    if not minimum and bins == 512 and not off:
+        check_calibration(result["calibration"], logs, truth)
     if result["calibration"] is not None:
         told = result["calibration"]["rows"]
         if None not in told:

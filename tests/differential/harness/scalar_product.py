@@ -25,6 +25,7 @@ from .records import (
 )
 from .states import drawn_states, entry_of, few, is_covered, is_private, known, state_refusals
 from .tables import joined, population, vertical
+from .told import check_association, check_chance
 
 ALGORITHM = "scalar_product"
 LARGEST_EPSILON = 1000.0
@@ -237,6 +238,8 @@ def check_contingency(case: Case, outcome: Outcome) -> None:
             elif minimum > 1 and int(table[place]) < minimum and not _no_gap(table, place, result["axes"]):
                 raise Difference(f"cell {place} is shown though it is small")
         same("model", result["model"]["counts"], result["counts"])
+        whole = len(columns) == 2 and "epsilon" not in arguments and not (found == None).any()  # noqa: E711
+        check_association(result["association"], table, result["axes"], whole)
 
     judge(case, outcome, refuse, compare)
 
@@ -312,6 +315,8 @@ def check_information_gain(case: Case, outcome: Outcome) -> None:
             if _must_hide(case, pairs):
                 raise Difference(f"the information gain of {column!r} tells a small cell")
             close(f"information gain of {column!r}", found, _gain(*map(list, zip(*pairs, strict=True))), 1e-9)
+            if "epsilon" not in arguments:
+                check_chance(column, result["null_level"][column], pairs)
 
     may: Refusals = [] if is_covered(case) else [("ThresholdError", "every table may have a small cell")]
     judge(case, outcome, refuse, compare, may)

@@ -14,6 +14,7 @@ from .cox_folds import check_folds
 from .cox_judged import check_hazard, check_judged, hazard_cases, is_judged, judged_cases
 from .cox_names import ALGORITHM, ENTRY, TIME, WEIGHTS
 from .tables import joined
+from .told import check_judged_times
 
 
 @st.composite
@@ -159,6 +160,7 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
         if value is not None:
             close("concordance", found["concordance"], value, 0.0, 2e-3 + found["step"] / 2.0)
         same("concordance at the top", result["concordance"], found["concordance"])
+        check_judged_times(found, time, event, risk, strata)
         if not fit.get("strata"):
             curve = _curve(outcome.results[0]["model"], "all")
             for moment, shown in zip(found["times"], found["brier_scores"], strict=True):
