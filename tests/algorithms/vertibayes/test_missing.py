@@ -146,3 +146,19 @@ def test_columns_that_no_record_has_together_are_named(missing) -> None:
     if missing == "em_on_counts":
         rows = np.array(result["model"]["tables"]["b"]["probabilities"])
         np.testing.assert_allclose(rows[0], rows[1], atol=0.02)
+
+
+@pytest.mark.parametrize("missing", ["drop", "em_on_counts", "category"])
+def test_a_fit_and_an_evaluation_of_its_records_have_the_same_criteria(missing: str) -> None:
+    """The records of Schwarz' criterion are all of them, also where one with a gap is left out of every table."""
+    draw = np.random.default_rng(2)
+    table = pd.DataFrame({name: draw.choice(["u", "v"], 120).astype(object) for name in "ab"})
+    table.loc[::7, "a"] = None
+    asked = {"columns": ["a", "b"], "domain": {name: {"categories": ["u", "v"]} for name in "ab"}, "missing": missing}
+    asked |= {"structure": [["a", "b"]], "split": "horizontal", "label": "b"}
+    with OneProcess({name: table.iloc[at::3] for at, name in enumerate("xyz")}, policies=LIMITS) as federation:
+        fit = federation.run("vertibayes", "fit", asked)
+        judged = federation.run("vertibayes", "evaluate", {"model": fit["model"], "split": "horizontal"})
+    told, again = fit["diagnostics"]["criteria"], judged["model"]["criteria"]
+    assert told == pytest.approx(again)
+    assert told["bic"] == pytest.approx(told["parameters"] * np.log(len(table)) - 2 * told["log_likelihood"])

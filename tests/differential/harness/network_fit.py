@@ -280,7 +280,7 @@ def compare_network(case: Case, arguments: dict[str, Any], result: Any, records:
             cells, tolerance = networks.counts(codes if missing == "drop" else counted, final, family), 1e-9
         compare_table(name, model, cells, arguments, minimum, tolerance, whole)
     if minimum == 0:
-        criteria(result, codes if missing != "category" else counted, final, names)
+        criteria(result["diagnostics"]["criteria"], model, codes if missing != "category" else counted)
     for name in names:
         share = result["diagnostics"]["missing"].get(name, 0.0)  # of what has no gap anywhere nothing is told
         check_share(f"share without {name!r}", share, int((codes[name] < 0).sum()), len(records), 1e-4)
@@ -330,20 +330,19 @@ def compare_table(
             )
 
 
-def criteria(result: Any, codes: Any, sizes: dict[str, int], names: list[str]) -> None:
-    """Hold log-likelihood, AIC and BIC against those of the published tables on the pooled records."""
-    found, model = result["diagnostics"]["criteria"], result["model"]
+def criteria(found: Any, model: Any, codes: Any, margin: float = 0.0) -> None:
+    """Hold log-likelihood, AIC and BIC against those of the published tables on the pooled records; `margin`: of the log-likelihood."""
     value, parameters = 0.0, 0
-    for name in names:
-        family = [*model["tables"][name]["parents"], name]
-        cells = networks.counts(codes, sizes, family)
+    sizes = {name: len(node["states"]) for name, node in model["nodes"].items()}
+    for name in sizes:
+        cells = networks.counts(codes, sizes, [*model["tables"][name]["parents"], name])
         probabilities = np.array(model["tables"][name]["probabilities"])
         with np.errstate(divide="ignore", invalid="ignore"):
             value += float(np.where(cells > 0, cells * np.log(probabilities), 0.0).sum())
         parameters += probabilities.size - probabilities.size // probabilities.shape[-1]
     if np.isfinite(value):
         tables = [np.size(table["probabilities"]) for table in model["tables"].values()]
-        check_criteria(found, parameters, tables, len(codes[names[0]]), value)
+        check_criteria(found, parameters, tables, len(next(iter(codes.values()))), value, margin)
 
 
 def check_structure(arguments: dict[str, Any], parents: dict[str, list[str]], search: networks.Search) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from .cases import Case, Outcome, close, judge, same
-from .network_fit import ALGORITHM, check_fit, codes_of, drawn_public_records, fit_cases
+from .network_fit import ALGORITHM, check_fit, codes_of, criteria, drawn_public_records, fit_cases
 from .records import number, roles, unknown_columns
-from .rows import HUGE_EPSILON, compare_scores, limits
+from .rows import HUGE_EPSILON, MOST_DRAWN, compare_scores, limits
 from .states import drawn_states, few_beside, is_covered
 from .tables import horizontal, joined, population, stacked, vertical
 
@@ -223,6 +223,9 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
         needed = _needed(case, outcome, label=True)
         if any((codes[name] < 0).any() for name in needed):
             return  # records with gaps are scored over what is known of them
+        if epsilon is None and shown.get("criteria"):
+            error = result["diagnostics"].get("log_likelihood_error") or 0.0
+            criteria(shown["criteria"], model, codes, MOST_DRAWN * error)
         shown = {**shown, "diagnostics": {**result["diagnostics"], "confusion": shown["confusion"]}}
         compare_evaluated(shown, model, codes, _target(case), case.least_told, "criteria" in shown)
 

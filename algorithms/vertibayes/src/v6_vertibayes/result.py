@@ -70,7 +70,7 @@ def fitted(
                 "tables": structure.tables,
                 "batches": structure.batches,
             },
-            "criteria": criteria(network, observed(structure.counts, network), learned.rows, guard),
+            "criteria": criteria(network, observed(structure.counts, network), records_of(learned), guard),
             "em": {name: value for name, value in learned.em.items() if not guard or name != "log_likelihood"} or None,
             "minimum_count": minimum,
             "missing": missing,
@@ -141,6 +141,11 @@ def total_score(options: Fit, structure: Structure, minimum: float) -> float:
         return structure.score
     score = by_name(options.score, options.equivalent_sample_size)
     return sum(score(table) for table in pooled(structure.parents, structure.counts, minimum).values())
+
+
+def records_of(learned: Learned) -> float:
+    """Return how many records there are, with those that tables without "missing" leave out: what an evaluation takes for them, too."""
+    return max([learned.rows, *(total for _, total in learned.missing.values())])
 
 
 def missing_shares(learned: Learned, source: Source, minimum: float) -> dict[str, float | None]:
