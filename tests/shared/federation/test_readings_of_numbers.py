@@ -164,7 +164,8 @@ def held(request, monkeypatch):
     """Whether the record of readings knows of every number on which side of a border it is; else it reads texts as pandas does."""
     if not request.param:
         monkeypatch.setattr(
-            "fedbayes.federation.questions.conditions.numbers_of", lambda texts: pd.to_numeric(texts, errors="coerce")
+            "fedbayes.federation.questions.conditions.numbers_of",
+            lambda texts: pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce"),
         )
     return request.param
 

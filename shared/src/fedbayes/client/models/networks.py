@@ -37,8 +37,8 @@ def of_members(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def states_of(networks: Iterable[Mapping[str, Any]], node: str) -> list[str]:
     """Return the states that networks know of a node, each once; none where no network has it."""
-    known = (network["nodes"][node]["states"] for network in networks if node in network["nodes"])
-    return list(dict.fromkeys(str(state) for states in known for state in states))
+    of_each = (network["nodes"][node]["states"] for network in networks if node in network["nodes"])
+    return list(dict.fromkeys(str(state) for states in of_each for state in states))
 
 
 def to_pgmpy(model: Mapping[str, Any]) -> Any:

@@ -127,14 +127,11 @@ def _cut(
     cuts: Sequence[float],
 ) -> Integers:
     """Return the bin of each value, `GONE` of what is missing or no number."""
-    import pandas
-
     from ...bayes.network.discretise import Bins
     from ...bayes.network.model import MISSING
     from ..questions.conditions import numbers_of
 
-    values = pandas.Series(_recoded(texts, missing, recode), dtype=object)
-    codes = Bins(tuple(cuts)).encode(numbers_of(values))
+    codes = Bins(tuple(cuts)).encode(numbers_of(_recoded(texts, missing, recode)))
     return np.where(codes == MISSING, GONE, codes)
 
 

@@ -76,11 +76,12 @@ def _compared(values: Any, condition: Condition, absent: Booleans) -> Booleans:
 
 
 def numbers_of(texts: Any) -> Any:
-    """Return a series of texts as numbers that conditions compare: whole ones with all their digits, others the nearest float64; NaN of what is none."""
+    """Return texts, shape (n,), as a series of numbers that conditions compare: whole ones with all their digits, others the nearest float64; NaN of none."""
     import pandas
 
-    whole = pandas.to_numeric(texts, errors="coerce")
-    return whole if whole.dtype.kind in "iu" else pandas.Series(column_codes.floats_of(texts), texts.index)
+    written = pandas.Series(texts, dtype=object)
+    whole = pandas.to_numeric(written, errors="coerce")
+    return whole if whole.dtype.kind in "iu" else pandas.Series(column_codes.floats_of(written), written.index)
 
 
 def _whole_compared(whole: Array, condition: Condition) -> Booleans:
