@@ -176,7 +176,7 @@ def _block(term: Term, coding: Mapping[str, bool], factors: Mapping[str, Any], r
             if factor.name not in coding:
                 continue
             one = indicators(factor.name, one, coding[factor.name])
-        values = (values[:, :, None] * one.values[:, None, :]).reshape(rows, -1)
+        values = (values[:, :, None] * one.values[:, None, :]).reshape(rows, values.shape[1] * one.values.shape[1])
         labels = [":".join(filter(None, (left, right))) for left in labels for right in one.labels]
     return Numbers(values, tuple(labels))
 
