@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from harness.cases import POSITION, Case
 
+from fedbayes.bayes.values.encoding import canonical_text
+from fedbayes.dp.neighbors import NEIGHBORS, OF_RECORDS
+
 NASTY = (
     "",
     " ",
@@ -117,7 +120,9 @@ def _other_person(
     columns, name = entry["columns"], arguments["id_column"]
     people = sorted({person for person in columns[name] if person is not None})
     person = people[int(random.integers(len(people)))] if people and random.random() < 0.7 else "a newcomer"
-    kept = [row for row, text in enumerate(columns[name]) if text != person]
+    kept = [
+        row for row, text in enumerate(columns[name]) if text is None or canonical_text(text) != canonical_text(person)
+    ]
     gone = len(kept) < len(columns[name])
     comes = 0 if gone and relation != "replace_one" and random.random() < 0.8 else int(random.integers(1, 6))
     if gone and comes and relation != "replace_one":
@@ -135,3 +140,55 @@ def _other_party(other: Case, tables: list[dict[str, Any]], random: np.random.Ge
     columns = entry["columns"]
     entry["columns"] = {name: [_cell(entry, cells, random) for _ in range(rows)] for name, cells in columns.items()}
     return other
+
+
+# -- tables that questions are asked of ----------------------------------------------------------------------------------
+
+
+def odder(case: Case, random: np.random.Generator) -> Case:
+    """Return a case as no honest federation has it: odd cells, identifiers that come twice or lack, people with many unlike rows, any relation."""
+    other = copy.deepcopy(case)
+    for _, arguments in other.steps:
+        if "neighbors" in arguments and random.random() < 0.5:
+            known = NEIGHBORS if arguments["neighbors"] in NEIGHBORS else OF_RECORDS
+            arguments["neighbors"] = str(random.choice(known))
+    by_person = next(
+        (arguments.get("id_column", "") for _, arguments in other.steps if arguments.get("unit") == "identifier"), ""
+    )
+    keys = {case.id_column, by_person}
+    for entry in other.organizations:
+        columns = entry.get("written") or entry["columns"]
+        if columns is None or entry.get("file", "csv") not in ("csv", "excel"):
+            continue
+        for name, cells in columns.items():
+            if name == by_person:
+                _crowd(cells, random)
+            elif name in keys:
+                _repeat(cells, random)
+            else:
+                _spoil(cells, random)
+    return other
+
+
+def _spoil(cells: list[str | None], random: np.random.Generator) -> None:
+    """Write up to two nasty cells into a column in three."""
+    if random.random() < 1 / 3:
+        for row in random.integers(0, max(len(cells), 1), int(random.integers(1, 3)))[: len(cells)]:
+            cells[row] = str(random.choice(NASTY))
+
+
+def _repeat(cells: list[str | None], random: np.random.Generator) -> None:
+    """Have some rows of a column in three lack their identifier, or have another row's, or its number written otherwise."""
+    if random.random() < 1 / 3:
+        for row in random.integers(0, max(len(cells), 1), int(random.integers(1, 4)))[: len(cells)]:
+            twin = cells[int(random.integers(len(cells)))]
+            cells[row] = None if random.random() < 0.3 else twin if random.random() < 0.7 else f"{twin}.0"
+
+
+def _crowd(cells: list[str | None], random: np.random.Generator) -> None:
+    """Give rows of some people to a few of them."""
+    people = [person for person in cells if person is not None]
+    few = people[: int(random.integers(1, 4))]
+    for row in range(len(cells)):
+        if few and random.random() < 0.3:
+            cells[row] = few[int(random.integers(len(few)))]

@@ -13,6 +13,7 @@ from harness.inprocess import InProcess
 
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.rounds import Federation
+from fedbayes.federation.vertical import announced
 from fedbayes.federation.vertical.messages import MatchRequest, SubmitRequest
 
 CATEGORIES = {"a": [0, 1], "b": [0, 1]}
@@ -25,6 +26,8 @@ ARGUMENTS = {
     "epsilon": 20.0,
 }
 ROWS = 60
+ALONE = {"guarded": True, "neighbors": "zero_out", "missing_state": False, "unhidden": False, "bins": 3}
+"""Rules of which central tells one station another one when it hashes identifiers, and no other one later."""
 
 
 def fit(change: Any, apart: bool = False) -> Any:
@@ -83,11 +86,35 @@ def test_a_record_counts_once_though_central_names_no_pair() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "text"), [(exact_at_the_helper, "about the epsilon"), (columns_later, "did not announce")]
+    ("change", "text"), [(exact_at_the_helper, "told different things"), (columns_later, "did not announce")]
 )
 def test_a_central_that_tells_helper_and_stations_different_things_stops_the_job(change: Any, text: str) -> None:
     with pytest.raises(MessageError, match=text):
         fit(change)
+
+
+def other_rules(name: str, value: Any) -> Any:
+    """Central tells the first station another rule before records are matched: what it hashes is under keys that no other station has."""
+
+    def change(request: Any) -> Any:
+        if not isinstance(request, SubmitRequest):
+            return request
+        return {1: dataclasses.replace(request, setup=dataclasses.replace(request.setup, **{name: value})), 2: request}
+
+    return change
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_no_stations_records_match_nobody_because_it_was_told_another_rule(name: str) -> None:
+    with pytest.raises(MessageError, match="told different things"):
+        fit(other_rules(name, ALONE[name]))
+
+
+def test_control_unchecked_every_record_counts_twice() -> None:
+    """Once by the first station's rows, in which both columns are equal, and once by the second's: the two together are uniform."""
+    with mock.patch.object(announced, "digest_of", lambda setup: setup.private):
+        found = np.array(fit(other_rules("guarded", True))["model"]["tables"]["b"]["probabilities"])
+    assert np.abs(found - 0.5).max() < 0.2
 
 
 def test_a_central_that_names_a_pair_too_many_learns_nothing_of_shared_records() -> None:
