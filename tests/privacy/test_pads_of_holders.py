@@ -52,7 +52,7 @@ def test_control_unchecked_a_pad_of_its_own_is_all_that_hides_the_product_of_two
         heard.append((sent - own_pad, self._masks[left][:, 0] * self._masks[right][:, 0]))
         return sent
 
-    unchecked = mock.patch("fedbayes.federation.vertical.messages.check_made")
+    unchecked = mock.patch("fedbayes.federation.vertical.messages.check_product")
     spied, stopped = mock.patch.object(HelperSide, "product_part", part), suppress(AlgorithmError)
     with inside("scalar_product") as running, unchecked, asking("partial_extend", own_product), spied, stopped:
         running.run("contingency", ASKED)

@@ -157,12 +157,16 @@ def check_true(infos: Sequence[FactorInfo]) -> None:
 
 
 def check_product(made: FactorInfo, left: FactorInfo | None, right: FactorInfo | None, private: bool) -> None:
-    """Raise `ValueError` for a product that is not as wide as its two factors make it, or is named or completed otherwise; of `None` one knows nothing."""
+    """Raise `ValueError` for a product that is not as wide as its two factors make it, or is named, held or completed otherwise; of `None` one knows nothing.
+
+    The helper hides the product of their masks by a pad of each holder: of fewer, one who knows these pads would have the masks' product.
+    """
     pair = [info for info in (left, right) if info is not None]
     names = [info.name for info in pair]
     if len(pair) == 2:
-        if made.states != math.prod(info.states for info in pair):
-            raise ValueError("a product does not have the states of its factors")
+        holders = sorted({holder for info in pair for holder in info.holders})
+        if made.states != math.prod(info.states for info in pair) or made.holders != holders:
+            raise ValueError("a product does not have the states and holders of its factors")
         completed = private and all(info.complete for info in pair)
         if made.made_of not in ([names] if completed else [[], names]):
             raise ValueError("a product is malformed")
