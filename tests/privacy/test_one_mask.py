@@ -34,17 +34,18 @@ from v6_verticox.stations.holder import ShareHolder
 
 ROWS, HELPER = 60, 4
 CODES = {"categories": ["v0", "v1"]}
-NOISE = {"exact": {}, "noisy": {"epsilon": 1.0, "domain": dict.fromkeys("xzw", CODES)}}
+NOISE = {"exact": {}, "noisy": {"epsilon": 1.0, "domain": dict.fromkeys("xyzw", CODES)}}
 
 
 def people() -> pd.DataFrame:
     draw = np.random.default_rng(2)
     columns = {name: [f"v{code}" for code in draw.integers(0, 2, ROWS)] for name in "xzw"}
+    columns["y"] = ["v1" if code == "v0" else "v0" for code in columns["x"]]
     return pd.DataFrame({"id": [f"p{row:03d}" for row in range(ROWS)], **columns})
 
 
 def federation(**limits: Any) -> OneProcess:
-    parties = by_columns(people(), {"a": ["x"], "b": ["z"], "c": ["w"]})
+    parties = by_columns(people(), {"a": ["x", "y"], "b": ["z"], "c": ["w"]})
     return OneProcess(parties, helpers=["helper"], policies={"*": limits})
 
 
@@ -58,17 +59,18 @@ def names_in_order(station: Workspace) -> list[str]:
 
 
 def read_by_two_products(monkeypatch: pytest.MonkeyPatch, noise: dict[str, Any]) -> dict[str, bool]:
-    """Have a column of the second station and one of central's own opened under one name; return who has the first state of the former."""
-    own, others, told, whose = factor_name("states", ["x"]), factor_name("states", ["z"]), list[Any](), list[str]()
+    """Have a column of the second station opened under one name with two of central's own, which are opposites; return who has its first state."""
+    own, others = [factor_name("states", [name]) for name in "xy"], factor_name("states", ["z"])
+    told, whose = list[Any](), list[str]()
     honest, pack, to = Federation.round, Workspace.pack, Deliveries.to
 
     def round_(self: Any, function: str, requests: Any, *rest: Any, **more: Any) -> Any:
         if function == "partial_extend":
             first = next(iter(requests.values()))
-            states = next(one.states for one in first.delivery.factors if one.name == own)
+            states = next(one.states for one in first.delivery.factors if one.name == others)
             shared = {"holders": [1, 2], "contributors": [1, 2, HELPER], "sides": [states, states], "complete": True}
             made = replace(first.products[0].factor, name="one", width=(states - 1) ** 2, columns=["one"], **shared)
-            twice = [Product(replace(made, made_of=[part, part]), part, part) for part in (others, own)]
+            twice = [Product(replace(made, made_of=[part, others]), part, others) for part in own]
             requests = {at: replace(one, products=[*one.products, *twice]) for at, one in requests.items()}
         return honest(self, function, requests, *rest, **more)
 
@@ -90,10 +92,9 @@ def read_by_two_products(monkeypatch: pytest.MonkeyPatch, noise: dict[str, Any])
         federation() as running,
         suppress(StationError),
     ):  # this central does not describe afterwards what it had opened
-        running.run("scalar_product", "contingency", {"columns": ["x", "z", "w"], "id_column": "id", **noise})
-    opened, codes = [sum(parts) for parts in zip(*told, strict=True)], people().set_index("id")
-    first = (opened[0] - opened[1])[:, 0] + np.array([codes["x"][name] == "v0" for name in whose])
-    return {name: bool(value) for name, value in zip(whose, first, strict=True)}
+        running.run("scalar_product", "contingency", {"columns": ["x", "y", "z", "w"], "id_column": "id", **noise})
+    opened = [sum(parts) for parts in zip(*told, strict=True)]
+    return {name: bool(value) for name, value in zip(whose, (opened[0] - opened[1])[:, 0], strict=True)}
 
 
 @pytest.mark.parametrize("noise", NOISE)
