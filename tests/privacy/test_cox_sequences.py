@@ -95,7 +95,7 @@ def scores(running: OneProcess, model: dict[str, Any], times: list[float] | None
     return list(found.get("pooled", found)["brier_scores"])
 
 
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("more", [{}, {"folds": 2}], ids=["model", "folds"])
 def test_times_of_two_evaluations_that_one_event_lies_between(federation, more):
     with federation() as running:
@@ -185,7 +185,7 @@ def late(of: int, far: float = 20000.0) -> pd.DataFrame:
     return frame
 
 
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("transform", ["identity", "log"])
 def test_no_event_far_in_time_is_all_of_the_check_of_proportional_hazards(federation, transform):
     with federation(frame=late(1, 20000.0 if transform == "identity" else 1e90)) as running:
@@ -251,6 +251,7 @@ def weighed(members: int) -> pd.DataFrame:
     return frame
 
 
+@pytest.mark.audit
 def test_weights_do_not_make_one_pair_all_that_clusters_add(federation, monkeypatch):
     monkeypatch.setitem(PARTS, "c", [*PARTS["c"], "weight", "family"])
     monkeypatch.setitem(PARTS, "a", [name for name in PARTS["a"] if name != "family"])

@@ -89,6 +89,7 @@ def guesses(running: OneProcess, frame: pd.DataFrame, exact: bool) -> tuple[Vect
     return likely, frame["marked"].to_numpy()[: len(likely)]
 
 
+@pytest.mark.audit
 def test_the_outcome_holder_decodes_no_other_column(tmp_path: Any) -> None:
     right, base, sure = [], [], []
     for seed in range(4):

@@ -237,6 +237,7 @@ def test_a_network_by_counts_does_not_tell_the_label_of_the_only_one_with_two_va
     assert np.mean(of_true) < 0.75
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("label", [0, 1])
 def test_control_exact_scores_of_a_network_by_counts_tell_it(label):
     with mock.patch.object(coarse, "PART", 1e-6):
@@ -244,6 +245,7 @@ def test_control_exact_scores_of_a_network_by_counts_tell_it(label):
     assert (sure > CERTAIN, sure < 1.0 - CERTAIN) == (label == 1, label == 0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("label", [0, 1])
 def test_control_so_does_the_exact_likelihood_beside_coarse_scores(label):
     with (

@@ -185,6 +185,7 @@ def test_slopes_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(told) == FEW_SLOPES // MOST_BESIDE * MOST_BESIDE
 
 
+@pytest.mark.audit
 def test_a_fit_that_may_ask_for_no_more_slopes_goes_on_without(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = fit_three_stations()["model"]
     monkeypatch.setattr("v6_verticox.shares.agreed.FEW_SLOPES", 0)

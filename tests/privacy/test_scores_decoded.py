@@ -65,6 +65,7 @@ def beliefs(name: str, refits: int, draws: int) -> list[float]:
     return sure
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", BINS)
 def test_no_answer_makes_the_best_reader_certain_of_a_label(name):
     """It knows the model, how many records are in every bin, nearly how many of each are of a class, and the law of what is added."""
@@ -73,11 +74,13 @@ def test_no_answer_makes_the_best_reader_certain_of_a_label(name):
     assert sure.mean() < 0.8
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["three", "heavy"])
 def test_nor_do_three_models_that_differ_a_little(name):
     assert np.mean(beliefs(name, 3, 10)) < 0.85
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["three", "five"])
 def test_control_exact_scores_make_it_certain(name, exact_scores):
     with np.errstate(over="ignore"):

@@ -58,7 +58,7 @@ def reads_without_pandas(folder: Path, row: bytes, private: bool) -> tuple[bool,
     return plain == "True", 0 if count == "None" else int(count)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("row", ODD.values(), ids=ODD)
 def test_no_odd_row_of_a_small_file_has_pandas_imported(tmp_path: Path, row: bytes) -> None:
     """The import takes a fifth of a second to one of a round of three: who sees the round's time sees that a row is odd."""

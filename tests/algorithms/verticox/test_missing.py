@@ -274,6 +274,7 @@ def test_a_likelihood_that_is_known_is_not_doubted():
     assert not any("log-likelihood" in text for text in result["warnings"])
 
 
+@pytest.mark.audit
 def test_gaps_of_half_an_outcome_do_not_say_who_is_present(monkeypatch):
     """Central refuses such columns; one that deviates is stopped by the station. The control: without the column the same is answered."""
     frame = records(3)

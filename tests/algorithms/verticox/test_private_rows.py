@@ -39,6 +39,7 @@ def test_standard_errors_hold_the_noise(fits: int, least: int) -> None:
     assert inside >= least
 
 
+@pytest.mark.audit
 def test_noise_is_told_and_grows_as_epsilon_falls() -> None:
     frame = simulated(1, 10_000)
     noise = []

@@ -123,6 +123,7 @@ def test_products_of_weighted_and_truncated_records(patients, role, column):
     np.testing.assert_allclose(np.sort(own), np.sort(wanted.params_.to_numpy()), atol=1e-6)
 
 
+@pytest.mark.audit
 def test_rossi_over_three_organizations():
     frame = load_rossi().assign(id=range(432))
     split = {"a": ["age", "fin"], "b": ["prio", "race"], "c": ["week", "arrest", "wexp"]}

@@ -197,7 +197,7 @@ BOUNDS = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 def test_fits_with_noise_keep_the_order_that_was_written(records: pd.DataFrame, order: list[str]) -> None:
     many = pd.concat([records.assign(id=records["id"] + 1000 * copy) for copy in range(10)])

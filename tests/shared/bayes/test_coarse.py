@@ -42,6 +42,7 @@ def test_what_is_added_to_an_area_is_less_than_its_standard_error(load):
     assert coarse.auc_part(coarse.tied([(yes, no) for no, yes in tally(truth, logs).scores], MINIMUM)) < np.std(areas)
 
 
+@pytest.mark.audit
 def test_scores_are_as_far_off_as_their_errors_say_and_right_in_the_mean():
     truth, logs = held_out(load_breast_cancer)
     world = tally(truth, logs)
