@@ -81,7 +81,10 @@ class Question(Message):
             raise ValueError(
                 "vertical Cox regression takes two or more data stations and a helper that is none of them"
             )
-        _ = self.matching, read_terms(self.formula) if self.formula else None
+        if self.id_column is not None:
+            _ = self.matching  # refuses what cannot be; tables in one order are not matched, and have no helper in a prediction
+        if self.formula:
+            read_terms(self.formula)
         if len(set(self.features)) != len(self.features):
             raise ValueError("a feature is named twice")
 
