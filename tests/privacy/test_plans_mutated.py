@@ -123,8 +123,10 @@ def _of_mapping(value: dict[Any, Any]) -> Changed:
 
 @dataclass
 class Deviating:
-    """In the place of what a station does with a request: it does so with every change of it first, each time on a copy of what it keeps of the job."""
+    """In the place of what a station does with a request: it does so with changes of it first, each time on a copy of what it keeps of the job."""
 
+    step: int = 1
+    """Of every how many changes one is made."""
     found: list[str] = field(default_factory=list)
     told: Counter[str] = field(default_factory=Counter)
     asked: set[tuple[str, str]] = field(default_factory=set)
@@ -137,6 +139,8 @@ class Deviating:
         for words, change in changed(honest):
             if (function.__name__, words) not in self.asked:
                 self.asked.add((function.__name__, words))
+                if len(self.asked) % self.step:
+                    continue
                 self.ask(f"{function.__name__}: {words}", honest, change, (function, request_class, visit, mock_data))
                 self.restore(visit.memory, copied)
         shutil.rmtree(copied)
@@ -171,9 +175,9 @@ class Deviating:
         memory._keys = None
 
 
-def deviating(question: Question) -> Deviating:
-    """Return what came of a task in which every request of every round was changed in every way before it was asked as it is."""
-    files, central = question_files(question, False), Deviating()
+def deviating(question: Question, step: int = 1) -> Deviating:
+    """Return what came of a task in which every request of every round was changed in every way, or some, before it was asked as it is."""
+    files, central = question_files(question, False), Deviating(step)
     given = arguments_of(question)
     running = InProcess(
         f"v6_{question.method}", files, {name: dict(question.limits) for name in files}, question.central
@@ -195,12 +199,15 @@ FURTHER = [
     ),
 ]
 """Tasks with rounds that no task of the views has."""
-SHORT = [one for one in (*FURTHER, *QUESTIONS) if one.method != "verticox"]
+SOME = 5
+"""Of the changes of a Cox fit, which has many rounds, every fifth is made; all were (four minutes)."""
+SHORT = [one for one in (*FURTHER, *QUESTIONS) if one.method != "verticox" and one.function != "sample"]
+"""All but those of Cox models, which take longer, and one that asks no station."""
 
 
-def no_error(question: Question) -> bool:
+def no_error(question: Question, step: int = 1) -> bool:
     """Return whether every change was answered or refused by name, and some were; name those that were not."""
-    central = deviating(question)
+    central = deviating(question, step)
     assert central.found == []
     return central.told["answered"] + central.told["MessageError"] > 0
 
@@ -216,7 +223,7 @@ def test_every_well_typed_change_of_a_request_is_answered_or_refused_by_name(que
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("question", [one for one in QUESTIONS if one.method == "verticox"], ids=lambda one: one.name)
 def test_nor_has_a_cox_fit_any_other_error(question: Question) -> None:
-    assert no_error(question)
+    assert no_error(question, step=SOME)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -42,7 +42,9 @@ def frame_of(table: Records, kind: str) -> Any:
     if kind == "read":
         text = csv_text(table) or ""
         return pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""], skip_blank_lines=False)
-    frame = pa.table({name: pa.array(*_typed(cells)) for name, cells in table.items()}).to_pandas()
+    arrays = {name: pa.array(*_typed(cells)) for name, cells in table.items()}
+    texts = {name: array.cast(pa.string()) for name, array in arrays.items() if pa.types.is_binary(array.type)}
+    frame = pa.table({**arrays, **texts}).to_pandas()  # bytes are texts in parquet alone
     return frame.convert_dtypes() if kind == "nullable" else frame
 
 

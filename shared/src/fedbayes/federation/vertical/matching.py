@@ -20,6 +20,7 @@ from .replication import HASHES, Replica, check_matched, workspace_of
 from .sides import dealt_corrections, helper_side
 from .workspace import DTYPES, Workspace
 
+HASH = np.dtype("<u8")  # of an identifier, as stations send it
 MATCHED_ONCE = "records are matched once in a job; start another job"
 """What is dealt beside them hides products of masks behind pads that follow from names: dealt for other masks too, it would show their difference."""
 
@@ -82,11 +83,11 @@ def _unsealed_lists(
         plain = station.unseal(party, request.hashes[party], HASHES)
         if request.setup.union:
             columns[party], plain = read_announcement(request.setup, plain)
-        joined = np.frombuffer(plain, dtype="<u8").astype(np.uint64, copy=False)
         others = [peer for peer in stations if peer != party]
         peers = others if request.setup.union or party == stations[0] else [stations[0]]
-        if len(joined) % len(peers):
+        if len(plain) % (HASH.itemsize * len(peers)):
             raise MessageError("a station has hashed its identifiers for others than are matched; the job stops")
+        joined = np.frombuffer(plain, dtype=HASH).astype(np.uint64, copy=False)
         for peer, hashes in zip(peers, np.split(joined, len(peers)), strict=True):
             lists[party, peer] = hashes
     return lists, [pair for pair in combinations(columns, 2) if columns[pair[0]] & columns[pair[1]]]

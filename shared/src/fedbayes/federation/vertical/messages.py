@@ -255,6 +255,8 @@ class TablesRequest(Message):
     def __post_init__(self) -> None:
         check_kinds(self.delivery.factors, [self.tables.names])
         sizes, rows = self.tables.cells(self.states), max(self.delivery.rows, 1)
+        if not sizes.all():
+            raise ValueError("a factor of a table has no state")
         largest = float(sizes[self.tables.axes > 2].max(initial=0.0))
         if sizes.sum() > MOST_CELLS or largest * rows * 8 > MOST_FACTOR_BYTES:
             raise ValueError("the tables of a batch are too large")
