@@ -217,9 +217,8 @@ class ExtendRequest(Message):
     def __post_init__(self) -> None:
         """Check the ring, and that every product is as wide as its factors make it, and under masks of this stage."""
         setup, by_name = self.delivery.setup, {info.name: info for info in self.delivery.factors}
-        check_wanted(
-            self.wanted, self.bits, True, self.stage
-        )  # numbers are opened in the first stage, and noted there (`multiplied`)
+        # Numbers are opened in the first stage, and noted there (`multiplied`).
+        check_wanted(self.wanted, self.bits, counts=True, stage=self.stage)
         check_ring(self.bits, self.delivery.factors, [name for one in self.products for name in (one.left, one.right)])
         for product in self.products:
             if product.factor.stage != self.stage:
