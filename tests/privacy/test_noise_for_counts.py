@@ -152,6 +152,19 @@ def test_control_in_a_wider_ring_exact_counts_stand_above_the_noise(monkeypatch:
         assert abs(told - sum((records[name] == "v0").sum() for name in "xz")) <= 1
 
 
+def test_who_opened_a_factor_knows_its_ring(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_for = Engine.ask
+
+    def ask(self: Engine, *rest: Any, **more: Any) -> Any:
+        for name, opened in self.factors.items():
+            self.factors[name] = replace(opened, bits=32)
+        return asked_for(self, *rest, **more)
+
+    monkeypatch.setattr(Engine, "ask", ask)
+    with pytest.raises(AlgorithmError, match="not described as it was opened"):
+        upper_bits(monkeypatch, 16, "v0")
+
+
 def info(columns: str, **changes: Any) -> FactorInfo:
     name = factor_name("states", list(columns))
     return FactorInfo(

@@ -19,7 +19,7 @@ from fedbayes.federation import decorators
 from fedbayes.federation.errors import AlgorithmError, MessageError, describe
 from fedbayes.federation.messages.codec import Message, decode, encode
 
-NUMBERS = (0, -1, 1, 2, 2**31, 2**63 - 1, 2**64, 10**30)
+NUMBERS = (0, -1, 1, 2, 16, 64, 2**31, 2**63 - 1, 2**64, 10**30)
 FRACTIONS = (0.0, -1.0, float("nan"), float("inf"), -float("inf"), 1e308, 5e-324)
 TEXTS = ("", "x", "\x00", "a" * 300, "1e999")
 UNNAMED = (0, 1, 1.5, "x", True, [], {}, ["x"], [0], {"x": 1}, {"1": 1}, np.zeros(3), b"x" * 32)

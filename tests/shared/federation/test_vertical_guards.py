@@ -210,7 +210,10 @@ def test_an_exact_product_may_be_of_the_first_states_of_columns():
     view = replace(whole, name="view", width=1, view_of=whole.name)
     given = Delivery(SETUP, 100, [whole, view, states_of("b")], [], None, [], [])
     made = replace(states_of("ab", stage=1), width=2)
-    ExtendRequest(given, 1, 32, [Product(made, view.name, factor_name("states", "b"))], [])
+    product = Product(made, view.name, factor_name("states", "b"))
+    assert ExtendRequest(given, 1, 32, [product], []).products == [product]
+    with pytest.raises(ValueError, match="all states of their columns"):
+        replace(given, setup=PRIVATE)
 
 
 def test_an_absurd_message_is_an_error_of_the_project():

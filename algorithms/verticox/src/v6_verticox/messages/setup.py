@@ -82,7 +82,7 @@ class Question(Message):
                 "vertical Cox regression takes two or more data stations and a helper that is none of them"
             )
         if self.id_column is not None:
-            _ = self.matching  # refuses what cannot be; tables in one order are not matched, and have no helper in a prediction
+            _ = self.matching  # refuses what cannot be
         if self.formula:
             read_terms(self.formula)
         if len(set(self.features)) != len(self.features):

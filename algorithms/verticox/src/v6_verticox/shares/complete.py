@@ -98,9 +98,8 @@ def expected_level(engine: Engine, layout: Layout, events: Wire) -> Share:
 def integrated(layout: Layout, levels: Floats, exact: float) -> tuple[float, float]:
     """Return sum_j c_j d_j log(S0_j / m_j) of `level` at `NODES`, and how far it may be off; `exact`: how far the levels may be off."""
     nodes, records = np.round(NODES * 2.0**BLEND_BITS) / 2.0**BLEND_BITS, max(layout.plan.strata)
-    of_one = (
-        1.0 / layout.plan.complete
-    )  # of tied records the last one's m_j is that of one at risk, and its S0_j that of all
+    of_one = 1.0 / layout.plan.complete
+    # Of tied records the last one's m_j is that of one at risk, and its S0_j that of all.
     return sum_of_logs(levels, nodes, WEIGHTS, of_one / records, of_one * records, exact)
 
 

@@ -217,7 +217,7 @@ class Replica(Workspace):
             key = self._key_of(owner, info.stage, share)
             submitted = int(self.station.kept("sizes")[str(owner)]) if info.stage == 0 else rows
             values = replicated.expand_share(key, factor(info), submitted, DTYPES[info.bits])
-        return factors.in_order(values, self.order_of(owner)) if info.stage == 0 else values
+        return self.placed(values, owner) if info.stage == 0 else values
 
     def _key_of(self, owner: int, stage: int, share: int) -> bytes:
         if owner == self.own:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, takewhile
@@ -18,7 +17,7 @@ from ...typing import Array
 from ..errors import MessageError, ThresholdError
 from ..gate import Sealed
 from ..guards.once import asked_once, opened_once
-from ..messages.codec import encode
+from ..perimeter.manifest import digest_of
 from ..questions.factor_info import NOT_DESCRIBED, FactorInfo, part_of
 from ..station import Station
 from .ciphers import decipher, encipher, letter_of
@@ -49,6 +48,8 @@ class Workspace:
         self.station = station
         self.setup = setup
         self.own = station.organization
+        self._matrices: dict[tuple[str, str], Array] = {}
+        self._contents: dict[str, tuple[Array, list[str], dict[str, int]]] = {}
         if self.own not in (*setup.stations, setup.helper):
             raise MessageError("this organization has no role in the request")
         if self.is_helper and station.has_data:
@@ -77,7 +78,7 @@ class Workspace:
 
     @cached_property
     def _setup_digest(self) -> str:
-        return hashlib.sha256(json.dumps(encode(self.setup), sort_keys=True).encode()).hexdigest()
+        return digest_of(self.setup)
 
     # -- parcels ---------------------------------------------------------------------------------------------------------
 
@@ -230,13 +231,11 @@ class Workspace:
             core = own(info)
             if info.made_of:
                 left, right = (self.composed(kind, part_of(infos, name), infos, own) for name in info.made_of)
+                if not len(core) == len(left) == len(right):
+                    raise MessageError(NOT_DESCRIBED)
                 core = factors.complete_product(core, left, right)
             self._matrices[kind, info.name] = core
         return self._matrices[kind, info.name]
-
-    @cached_property
-    def _matrices(self) -> dict[tuple[str, str], Array]:
-        return {}
 
     def opening(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Array:
         """Return the complete opening (rows, states) of a factor in the common order, in a ring of `bits` bits."""
@@ -244,15 +243,20 @@ class Workspace:
 
     def _opened(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Array:
         """Return what all contributors opened of a factor together."""
-        total: Array | None = None
-        for sender in info.contributors:
-            piece = self.columns_of(sender, info, infos)
-            if info.stage == 0:
-                piece = factors.in_order(piece, self.order_of(sender))
-            total = piece if total is None else total + piece
-        if total is None:
-            raise MessageError("a factor of the request was opened by no one")
+        pieces = [self.columns_of(sender, info, infos) for sender in info.contributors]
+        if info.stage == 0:
+            pieces = [self.placed(piece, sender) for piece, sender in zip(pieces, info.contributors, strict=True)]
+        if len({len(piece) for piece in pieces}) != 1:
+            raise MessageError(NOT_DESCRIBED)
+        total = sum(pieces[1:], pieces[0])
         return factors.complete_opening(total.astype(DTYPES[bits], copy=False), factor(info))
+
+    def placed(self, rows: Array, owner: int) -> Array:
+        """Return a station's rows in the common order."""
+        order = self.order_of(owner)
+        if order.max(initial=-1) >= len(rows):
+            raise MessageError(NOT_DESCRIBED)
+        return factors.in_order(rows, order)
 
     def columns_of(self, sender: int, info: FactorInfo, infos: Mapping[str, FactorInfo]) -> Array:
         """Return what a station opened of a factor, (rows, width)."""
@@ -260,7 +264,8 @@ class Workspace:
         if info.name not in starts:
             listed = list(takewhile(infos.__contains__, names))
             starts.update(zip(listed, accumulate((infos[name].width for name in listed), initial=0), strict=False))
-        if info.name not in starts or starts[info.name] + info.width > content.shape[1]:
+        there = info.name in starts and starts[info.name] + info.width <= content.shape[1]
+        if not there or content.dtype != DTYPES[info.bits]:
             raise MessageError(NOT_DESCRIBED)
         return content[:, starts[info.name] : starts[info.name] + info.width]
 
@@ -271,10 +276,6 @@ class Workspace:
             kept = self.station.kept(name)
             self._contents[name] = (kept["content"].T, [str(entry) for entry in kept["names"]], {})
         return self._contents[name]
-
-    @cached_property
-    def _contents(self) -> dict[str, tuple[Array, list[str], dict[str, int]]]:
-        return {}
 
     def mask(self, info: FactorInfo, infos: Mapping[str, FactorInfo], holder: int, rows: int, bits: int) -> Array:
         """Return a holder's part of a factor's mask in the common order; the holder itself and the helper can. Zero where it holds nothing of it."""
@@ -292,7 +293,7 @@ class Workspace:
         if info.stage == 0:
             sizes = self.station.kept("sizes") if self.is_helper else {}
             submitted = int(sizes[str(holder)]) if self.is_helper else len(self._content(holder, 0)[0])
-            part = factors.in_order(factors.mask_part(key, factor(info), submitted, ring), self.order_of(holder))
+            part = self.placed(factors.mask_part(key, factor(info), submitted, ring), holder)
         else:
             part = factors.mask_part(key, factor(info), rows, ring)
         return part.astype(DTYPES[bits], copy=False)
