@@ -13,6 +13,7 @@ from fedbayes.bayes.values.encoding import canonical_text
 
 from . import cox, wild
 from .cases import Case, Difference, Outcome, judge, same
+from .cox_curve import compare_grid
 from .cox_names import ALGORITHM, CLUSTER, ENTRY, EVENT, STRATA, TIME, WEIGHTS
 from .cox_private import PERSON, check_private, with_noise
 from .records import Refusals
@@ -282,6 +283,7 @@ def compare_rows(
         robust = sums.T @ sums
         same("clusters", model["clusters"], records.clusters if arguments.get("cluster") else None)
     if fit.converged:
+        compare_grid(model, seen, np.exp((x - x.mean(axis=0)) @ fit.coefficients), ties)
         compare_fit(model, fit, names, x.std(axis=0), penalty, (len(x), int(seen.event.sum())), 1e-6, 0.0, robust)
 
 

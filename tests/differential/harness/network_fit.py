@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from . import networks, public_records, wild
 from .cases import Case, Difference, Outcome, close, judge, same
+from .em_told import check_em
 from .records import check_states, expected_cuts, place_of, roles, unknown_columns
 from .rows import HUGE_EPSILON, limits
 from .scalar_product import _who
@@ -263,6 +264,7 @@ def compare_network(case: Case, arguments: dict[str, Any], result: Any, records:
     minimum = max(arguments.get("minimum_count", 0), case.limit("minimum_count", 5))
     if minimum == 0:  # else hidden configurations count as one
         close("score of the structure", result["diagnostics"]["structure"]["score"], search.total(parents), 1e-7)
+    check_em(arguments, result, codes, sizes, minimum)
     if missing == "em" and any(gaps.values()):
         return
     final = widths if missing == "category" else sizes
