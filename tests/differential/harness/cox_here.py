@@ -9,13 +9,13 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from . import cox, cox_fit
-from .cases import Case, Difference, close, same
+from .cases import Case, close, same
 from .cox_curve import compare_curve, steps_of
-from .cox_names import ALGORITHM, ENTRY, STRATA, TIME, WEIGHTS
+from .cox_names import ALGORITHM, ENTRY, STRATA, WEIGHTS
 from .cox_private_columns import with_noise
 from .cox_rows import crossed, is_of, rows_cases
 from .cox_rows import design as design_of_rows
-from .records import is_numeric, number
+from .records import is_numeric
 from .rows import encoded
 from .tables import joined
 

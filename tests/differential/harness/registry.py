@@ -17,6 +17,7 @@ from .here import USES as HERE
 from .here import check_here, here_cases
 from .looking import check_describe, describe_cases
 from .variants import maybe_aligned, maybe_by_identifier, maybe_other_files, maybe_unseen
+from .warned import check_warnings
 from .wide import check_wide, wide_cases
 from .wrong import check_preflight, check_wrong, preflight_cases, wrong_cases
 
@@ -88,6 +89,8 @@ def check(case: Case, outcome: Outcome) -> None:
         "!" if case.invalid else "?" if "wide" in case.facts else "@" if "here" in case.facts else ""
     )
     FUNCTIONS[case.algorithm, name][1](case, outcome)
+    if name in (case.function, f"{case.function}@") and name != "preflight":
+        check_warnings(case, outcome)
 
 
 EXEMPT_FUNCTIONS: dict[tuple[str, str], str] = {}
