@@ -16,6 +16,7 @@ from .cox_curve import compare_curve
 from .cox_names import ALGORITHM, CLUSTER, ENTRY, EVENT, STRATA, TIME, WEIGHTS
 from .cox_private_columns import check_private_columns, with_noise
 from .cox_rows import check_rows, rows_cases
+from .cox_times import NEARLY, times_of
 from .records import Refusals, is_numeric, not_aligned, number, owner_of
 from .tables import joined, population, vertical
 from .told import check_hazards_test, check_tests
@@ -65,8 +66,7 @@ def survival(
     censored = random.exponential(draw(st.sampled_from([5.0, 30.0, 1e6])), rows)
     event = times <= censored
     observed = np.minimum(times, censored)
-    digits = draw(st.sampled_from([6, 6, 1, 0]))
-    cells = [repr(round(float(value), digits)) if digits else str(int(value)) for value in observed]
+    cells = times_of(draw, observed, random, [6, 6, 1, 0, NEARLY])
     cells, event = wild.outcome(draw, cells, event, random)
     people["columns"][TIME], people["columns"][EVENT] = cells, [str(int(flag)) for flag in event]
     people["columns"][STRATA] = [["north", "south"][int(place)] for place in random.integers(0, 2, rows)]
@@ -233,7 +233,7 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
             ("DataProblem", "the logarithm of an event at time zero")
         )
     for feature in cox_formula.used(arguments):
-        cells = [record[feature] for record in records]
+        cells = [record[feature] and record[feature].strip() for record in records]
         if not complete and None in stations[owner_of(case, feature) or ""][feature]:
             (refuse if None in cells else may).append(("DataProblem", f"{feature!r} has gaps"))
         present = [cell for cell in cells if cell is not None]
@@ -330,7 +330,7 @@ def _at_one_station(case: Case, arguments: dict[str, Any], records: list[dict[st
     """Return the cells of a feature in the records without a gap at its station."""
     owner = owner_of(case, feature)
     own = [name for name in cox_formula.used(arguments) if owner_of(case, name) == owner]
-    return [record[feature] for record in records if all(record[name] is not None for name in own)]
+    return [record[feature].strip() for record in records if all(record[name] is not None for name in own)]
 
 
 def refuse_complete(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]], refuse: Refusals) -> None:

@@ -33,7 +33,7 @@ LARGEST_EPSILON = 1000.0
 
 @st.composite
 def _federation(draw: Any, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    people = draw(population(**options))
+    people = draw(population(**options, crowd=True))
     return people, draw(vertical(people, (1, 8) if draw(st.integers(0, 9)) == 9 else (2, 5)))
 
 
@@ -283,12 +283,12 @@ def _pooled_states(case: Case, column: str) -> list[Any]:
 
 
 def _truth(cells: list[Any]) -> bool:
-    return {cell for cell in cells if cell is not None} <= {"true", "false"}
+    return {cell.strip() for cell in cells if cell is not None} <= {"true", "false"}
 
 
 def _meaning(cell: str) -> Any:
-    seen = int(cell) if WHOLE.fullmatch(cell) else number(cell)
-    return cell if seen is None or cell in ("true", "false") or not math.isfinite(seen) else seen
+    seen = int(cell) if WHOLE.fullmatch(cell.strip()) else number(cell)
+    return cell.strip() if seen is None or cell.strip() in ("true", "false") or not math.isfinite(seen) else seen
 
 
 def check_information_gain(case: Case, outcome: Outcome) -> None:

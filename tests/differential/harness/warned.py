@@ -158,7 +158,7 @@ def _of_ensemble(case: Case, outcome: Outcome) -> Iterable[Said]:
     yield from _idle(case)
     if case.function != "fit":
         model = outcome.results[0]["model"]
-        there = {at + 1 for at, entry in enumerate(case.organizations) if entry["name"] in case.stations()}
+        there = {str(at + 1) for at, entry in enumerate(case.organizations) if entry["name"] in case.stations()}
         gone = [member["name"] for member in model["members"] if not set(member["stations"]) <= there]
         given = case.arguments.get("records") is not None
         yield (
