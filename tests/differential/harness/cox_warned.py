@@ -68,17 +68,17 @@ def _of_end(case: Case, model: Any, rows: bool) -> Iterable[Said]:
 def _of_fit(case: Case, result: Any) -> Iterable[Said]:
     arguments, model = case.arguments, result["model"]
     exact = arguments.get("epsilon") is None
+    far = [row["feature"] for row in model["coefficients"] if abs(row["coefficient"]) > LARGEST_EXPONENT]
+    yield (
+        re.escape(f"the hazard ratio of one unit of {', '.join(far)} is too far from one"),
+        bool(far) if exact else None,
+    )
     if arguments.get("split") == "horizontal":
         yield from _of_grid(arguments, model)
         return
     times = [step[1] for step in steps_of(model)]
     yield r"\d+ times were merged into |times: the hazard is taken to be constant", maybe(not exact)
     yield "the baseline has no point of stratum", not all(times)
-    far = [row["feature"] for row in model["coefficients"] if abs(row["coefficient"]) > LARGEST_EXPONENT]
-    yield (
-        re.escape(f"the hazard ratio of one unit of {', '.join(far)} is too far from one"),
-        bool(far) if exact else None,
-    )
     if not exact:
         return
     solver = arguments.get("solver", "private_newton")

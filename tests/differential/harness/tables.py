@@ -150,7 +150,9 @@ def population(
             states = draw(st.sampled_from(TAME if tame else STATES))
             cells = categories(states, count, random, draw(st.sampled_from([1.0, 1.0, 0.1, 0.01])))
             truths = all(state.lower() in ("true", "false") for state in states)
-            if draw(st.integers(0, 9)) == 9 and not truths:  # blanks around a cell are no part of it; of truth values texts
+            if (
+                draw(st.integers(0, 9)) == 9 and not truths
+            ):  # blanks around a cell are no part of it; of truth values texts
                 cells = [f"{cell} " if random.random() < 0.3 else cell for cell in cells]
             found["states"][name] = states
         else:

@@ -114,7 +114,7 @@ def _found_states(case: Case) -> Iterable[Said]:
     for column in dict.fromkeys(_columns_of(case)):
         entry, rule = entry_of(case, column)
         public = "categories" in entry or isinstance(rule, list)
-        if not public and not ("bounds" in entry and (rule == "width" or isinstance(rule, int))):
+        if not public and not ("bounds" in entry and (rule in (None, "width") or isinstance(rule, int))):
             found.append(column)
     text = re.escape(f"states or bins were found in the data and are revealed: {', '.join(sorted(found))};")
     if found and not is_private(case):
