@@ -60,6 +60,8 @@ def compare_curve(
             wanted = cox.cumulative_hazard(*parts, moment, weight[own], entry[own])
             margin = half_step(time[own], event[own], entry[own], moment, tied=True)
             close(f"hazard of {stratum!r} at {moment}", hazard, wanted, 2e-3, 1e-6 + most * margin)
+        if model["missing"] == "complete":
+            continue  # points follow from the events that are known where the outcome is
         _check_times(stratum, times, time, event, own)
 
 

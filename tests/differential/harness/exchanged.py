@@ -21,8 +21,6 @@ VARIABLE = re.compile(
     rf"variable ({NAME}) \{{\s*type discrete \[ (\d+) \] \{{ ([^}}]*) \}};\s*(?:property (\".*\") ;\s*)?\}}\n"
 )
 TABLE = re.compile(rf"probability \( ({NAME})(?: \| ([^)]*))? \) \{{\n(.*?)\n\}}\n", re.DOTALL)
-MOST_CELLS = 20_000
-"""Of a joint distribution that is enumerated."""
 
 
 def read_bif(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -72,7 +70,7 @@ def compare_bif(model: dict[str, Any], text: str) -> None:
 def _compare(model: dict[str, Any], other: dict[str, Any], names: Mapping[str, str]) -> None:
     """Hold the distribution of each node, given any state of any other node, against the model's."""
     sizes = {name: len(node["states"]) for name, node in model["nodes"].items()}
-    if math.prod(sizes.values()) > MOST_CELLS:
+    if not networks.is_small(model):
         return
     for given, size in sizes.items():
         seen = {name: np.full(size + 1, -1) for name in sizes} | {given: np.arange(-1, size)}

@@ -196,12 +196,15 @@ def use_network(case: Case, result: Any, meant: Records, frame: Any) -> None:
     model = result["model"]
     label = next(name for name in (case.arguments.get("label"), next(iter(model["nodes"]))) if name)
     records = [dict(zip(meant, row, strict=True)) for row in zip(*meant.values(), strict=True)]
+    compare_bif(model, result.to_bif())
+    compare_pgmpy(model, result.to_pgmpy)
+    if not networks.is_small(model):
+        predicted(result, frame, label=label)
+        return
     codes = bayesian_ensemble.known_codes(model, records)
     with np.errstate(divide="ignore", invalid="ignore"):
         wanted = np.log(networks.belief(model, codes, label))
     compare_classes(result, frame, np.where(np.isneginf(wanted), -1e9, wanted), model["nodes"][label]["states"], label)
-    compare_bif(model, result.to_bif())
-    compare_pgmpy(model, result.to_pgmpy)
 
 
 def use_ensemble(case: Case, result: Any, meant: Records, frame: Any) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 from scipy.special import gammaln
 
 Codes = dict[str, Any]
+MOST_CELLS = 20_000
+"""Of a joint distribution that is enumerated."""
 
 
 def counts(codes: Codes, sizes: dict[str, int], family: Sequence[str]) -> Any:
@@ -196,6 +198,11 @@ def joint(model: dict[str, Any]) -> Any:
         turned = np.transpose(np.array(entry["probabilities"]), np.argsort(axes))
         found = found * np.expand_dims(turned, [axis for axis in range(len(names)) if axis not in axes])
     return found
+
+
+def is_small(model: dict[str, Any]) -> bool:
+    """Whether the joint distribution of a network can be enumerated."""
+    return math.prod(len(node["states"]) for node in model["nodes"].values()) <= MOST_CELLS
 
 
 def evidence(model: dict[str, Any], codes: Codes) -> Any:
