@@ -120,6 +120,13 @@ def test_it_is_lifelines_on_the_pooled_records(ward: pd.DataFrame, names: tuple[
     )
 
 
+def test_the_warning_tells_how_many_times_are_left_in_each_stratum(ward: pd.DataFrame) -> None:
+    result = ask(dealt(ward), asked_with("strata"))
+    left = sorted({len(grid) for grid in result["model"]["times"].values()})
+    told = f"{len(CLINIC['times'])} times were merged into {' to '.join(map(str, left))} in each stratum, so that"
+    assert next(text for text in result["warnings"] if "merged into" in text).startswith(told)
+
+
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
 def test_entry_and_strata_are_those_of_statsmodels(ward: pd.DataFrame, ties: str) -> None:
     model = ask(dealt(ward), asked_with("entry", "strata", ties=ties))["model"]

@@ -190,6 +190,30 @@ def csv_text(columns: dict[str, list[str | None]] | None) -> str | None:
     return stream.getvalue()
 
 
+def semicolons(columns: dict[str, list[str | None]] | None) -> str | None:
+    """Return a table as CSV with semicolons between columns, and numbers with a decimal comma if no other cell has a comma."""
+    if columns is None:
+        return None
+    commas = not any("," in cell for cells in columns.values() for cell in cells if cell is not None)
+    stream = io.StringIO()
+    writer = csv.writer(stream, delimiter=";", lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow(["" if cell is None else _with_comma(cell) if commas else cell for cell in row])
+    return stream.getvalue()
+
+
+def _with_comma(cell: str) -> str:
+    return cell.replace(".", ",") if PLAIN.fullmatch(cell) else cell
+
+
+def by_semicolons(columns: dict[str, list[str | None]]) -> bool:
+    """Whether `semicolons` writes a file whose line of names shows how it is written, and whose commas are decimal ones."""
+    cells = [cell for own in columns.values() for cell in own if cell is not None]
+    named = len(columns) > 1 and not any({",", "\t"} & set(name) for name in columns)
+    return named and not any({",", "\r"} & set(cell) for cell in cells)
+
+
 def excel(columns: dict[str, list[str | None]] | None) -> bytes | None:
     """Return a table as an Excel file of texts, also where one looks like a formula or an error; a missing cell is empty."""
     return None if columns is None else _sheet(columns)
@@ -292,6 +316,7 @@ def texts_of_numbers(cells: list[str | None]) -> bool:
 PLAIN = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 WRITERS: dict[str, Callable[[Any], Any]] = {
     "csv": csv_text,
+    "semicolons": semicolons,
     "excel": excel,
     "excel typed": typed_excel,
     "parquet": parquet,

@@ -12,9 +12,11 @@ from scipy import stats
 
 from . import cox, cox_formula, wild
 from .cases import Case, Difference, Outcome, close, judge, same
+from .cox_curve import compare_curve
 from .cox_names import ALGORITHM, CLUSTER, ENTRY, EVENT, STRATA, TIME, WEIGHTS
 from .cox_private_columns import check_private_columns, with_noise
 from .cox_rows import check_rows, rows_cases
+from .cox_times import NEARLY, times_of
 from .records import Refusals, is_numeric, not_aligned, number, owner_of
 from .tables import joined, population, vertical
 from .told import check_hazards_test, check_tests
@@ -33,9 +35,12 @@ ROUNDING = 1e-9
 
 @st.composite
 def survival(
-    draw: Any, most: int = 4, placed: bool = False, gaps: int = 1
+    draw: Any, most: int = 4, placed: bool = False, gaps: int = 1, apart: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """Draw people with features, times and events that depend on the features; return (people, placement, features)."""
+    """Draw people with features, times and events that depend on the features; return (people, placement, features).
+
+    With `apart` the first feature is at another station than the outcome.
+    """
     people = draw(
         population(
             fewest=2,
@@ -61,8 +66,7 @@ def survival(
     censored = random.exponential(draw(st.sampled_from([5.0, 30.0, 1e6])), rows)
     event = times <= censored
     observed = np.minimum(times, censored)
-    digits = draw(st.sampled_from([6, 6, 1, 0]))
-    cells = [repr(round(float(value), digits)) if digits else str(int(value)) for value in observed]
+    cells = times_of(draw, observed, random, [6, 6, 1, 0, NEARLY])
     cells, event = wild.outcome(draw, cells, event, random)
     people["columns"][TIME], people["columns"][EVENT] = cells, [str(int(flag)) for flag in event]
     people["columns"][STRATA] = [["north", "south"][int(place)] for place in random.integers(0, 2, rows)]
@@ -71,7 +75,7 @@ def survival(
     people["columns"][ENTRY] = [repr(round(float(value), 4)) for value in early]
     families = draw(st.sampled_from([2, 12, 30, 400]))
     people["columns"][CLUSTER] = [f"f{place}" for place in random.integers(0, families, rows)]
-    home = {TIME: 0, EVENT: 0, STRATA: 0, WEIGHTS: 0, ENTRY: 0}
+    home = {TIME: 0, EVENT: 0, STRATA: 0, WEIGHTS: 0, ENTRY: 0} | ({features[0]: 1} if apart else {})
     place = draw(
         vertical(
             people,
@@ -103,9 +107,11 @@ def who(draw: Any, place: dict[str, Any]) -> dict[str, Any]:
 
 
 @st.composite
-def fit_arguments(draw: Any, people: dict[str, Any], place: dict[str, Any], features: list[str]) -> dict[str, Any]:
-    """Draw the arguments of a fit."""
-    chosen = draw(st.lists(st.sampled_from(features), min_size=1, unique=True))
+def fit_arguments(
+    draw: Any, people: dict[str, Any], place: dict[str, Any], features: list[str], whole: bool = False
+) -> dict[str, Any]:
+    """Draw the arguments of a fit, of all features with `whole`."""
+    chosen = features if whole else draw(st.lists(st.sampled_from(features), min_size=1, unique=True))
     arguments: dict[str, Any] = {"time": TIME, "event": EVENT, "features": chosen, "id_column": place["id_column"]}
     if draw(st.integers(0, 3)) == 3 and not any(
         "`" in name for name in chosen
@@ -227,11 +233,11 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
             ("DataProblem", "the logarithm of an event at time zero")
         )
     for feature in cox_formula.used(arguments):
-        cells = [record[feature] for record in records]
+        cells = [record[feature] and record[feature].strip() for record in records]
         if not complete and None in stations[owner_of(case, feature) or ""][feature]:
             (refuse if None in cells else may).append(("DataProblem", f"{feature!r} has gaps"))
         present = [cell for cell in cells if cell is not None]
-        if len(set(present)) < 2 or (is_numeric(present) and _hardly_varies(present)):
+        if len(set(present)) < 2 or (is_numeric(present) and hardly_varies(present)):
             refuse.append(("DataProblem", f"{feature!r} is constant, or as good as"))
         elif not is_numeric(present) or (
             arguments.get("formula") and cox_formula.is_category(case, arguments, feature)
@@ -306,7 +312,7 @@ def squares(arguments: dict[str, Any], records: list[dict[str, Any]], x: Any, fi
     return sums.T @ sums
 
 
-def _hardly_varies(cells: list[str]) -> bool:
+def hardly_varies(cells: list[str]) -> bool:
     """Whether numbers have no deviation, or one of which double precision keeps hardly a digit beside their mean."""
     values = np.array([float(number(cell) or 0) for cell in cells])
     return bool(np.ptp(values) == 0 or values.std() <= 1e-12 * abs(values.mean()))
@@ -324,7 +330,7 @@ def _at_one_station(case: Case, arguments: dict[str, Any], records: list[dict[st
     """Return the cells of a feature in the records without a gap at its station."""
     owner = owner_of(case, feature)
     own = [name for name in cox_formula.used(arguments) if owner_of(case, name) == owner]
-    return [record[feature] for record in records if all(record[name] is not None for name in own)]
+    return [record[feature].strip() for record in records if all(record[name] is not None for name in own)]
 
 
 def refuse_complete(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]], refuse: Refusals) -> None:
@@ -426,6 +432,11 @@ def check_fit(case: Case, outcome: Outcome) -> None:
                 1e-6,
                 1e-5 * (1.0 + float(np.abs(x @ pooled.coefficients).max())),
             )
+            if not hard:
+                risk = np.exp((x - x.mean(axis=0)) @ pooled.coefficients)
+                compare_curve(
+                    result["model"], time, event, strata, risk, *cases(arguments, records), len(case.stations())
+                )
             if not (penalty or hard or arguments.get("weights") or arguments.get("entry")):
                 tests = result["model"]["proportional_hazards"]
                 kind = arguments.get("time_transform", "rank")

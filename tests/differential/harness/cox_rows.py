@@ -13,8 +13,10 @@ from fedbayes.bayes.values.encoding import canonical_text
 
 from . import cox, wild
 from .cases import Case, Difference, Outcome, judge, same
+from .cox_curve import compare_grid
 from .cox_names import ALGORITHM, CLUSTER, ENTRY, EVENT, STRATA, TIME, WEIGHTS
 from .cox_private import PERSON, check_private, with_noise
+from .cox_times import NEARLY, times_of
 from .records import Refusals
 from .rows import domains, encoded, limits, who
 from .tables import horizontal, population, stacked
@@ -38,7 +40,7 @@ def rows_cases(draw: Any) -> Case:
         risk += draw(st.sampled_from([0.0, 0.3, 1.0])) * (ranks - ranks.mean()) / (ranks.std() or 1.0)
     times = random.exponential(np.exp(-risk)) * 10
     censored = random.exponential(draw(st.sampled_from([20.0, 50.0, 1e6])), people["people"])
-    cells = [repr(round(float(value), 3)) for value in np.minimum(times, censored)]
+    cells = times_of(draw, np.minimum(times, censored), random, [3, 3, 1, NEARLY])
     cells, event = wild.outcome(draw, cells, times <= censored, random, far=False)
     people["columns"][TIME], people["columns"][EVENT] = cells, [str(int(flag)) for flag in event]
     more = cases(draw, people, np.minimum(times, censored), random)
@@ -282,6 +284,7 @@ def compare_rows(
         robust = sums.T @ sums
         same("clusters", model["clusters"], records.clusters if arguments.get("cluster") else None)
     if fit.converged:
+        compare_grid(model, seen, np.exp((x - x.mean(axis=0)) @ fit.coefficients), ties)
         compare_fit(model, fit, names, x.std(axis=0), penalty, (len(x), int(seen.event.sum())), 1e-6, 0.0, robust)
 
 

@@ -145,6 +145,7 @@ def _category(
     draw: Any, case: Case, name: str, tables: list[Any], states: list[str], listed: list[str] | None
 ) -> dict[str, Any]:
     made: dict[str, Any] = {"type": "category"}
+    states = sorted({state.strip() for state in states})
     if case.algorithm == "verticox" and draw(st.booleans()):
         listed = made["categories"] = list(listed or draw(st.permutations(states)))
         made["reference"] = draw(st.sampled_from(listed))
@@ -155,7 +156,7 @@ def _category(
     known = [state for state in states if listed is None or state in listed]
     chosen = draw(st.lists(st.sampled_from(known), unique=True)) if known else []
     for entry in tables:
-        entry["written"][name] = [codes[c] if c in chosen else c for c in entry["columns"][name]]
+        entry["written"][name] = [codes[c.strip()] if c and c.strip() in chosen else c for c in entry["columns"][name]]
     if chosen:
         made["recode"] = {codes[state]: state for state in chosen}
     return made
@@ -167,7 +168,7 @@ def _cut(draw: Any, name: str, tables: list[Any], listed: list[str]) -> dict[str
     for entry in tables:
         del entry["written"][name]
         cells = entry["columns"][name]
-        entry["written"][part] = [None if c is None else repr(listed.index(c) + inside) for c in cells]
+        entry["written"][part] = [None if c is None else repr(listed.index(c.strip()) + inside) for c in cells]
     return {"categories": listed, "cut": {"column": part, "at": list(range(1, len(listed)))}}
 
 

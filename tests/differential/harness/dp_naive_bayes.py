@@ -59,7 +59,7 @@ def masked(arguments: dict[str, Any]) -> bool:
 
 @st.composite
 def fit_cases(draw: Any) -> Case:
-    people, place, domain = draw(classified())
+    people, place, domain = draw(classified(crowd=True))
     features = [name for name in people["columns"] if name != LABEL]
     arguments: dict[str, Any] = {"label": LABEL, "domain": domain} | noise(draw) | who(draw, place)
     arguments |= law(draw, arguments)

@@ -13,8 +13,10 @@ import pandas as pd
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from . import bayesian_ensemble, cox_fit, discriminative_naive_bayes, networks
+from . import bayesian_ensemble, discriminative_naive_bayes, networks
 from .cases import POSITION, Case, Interrupted, Outcome, close, csv_text, same
+from .cox_here import use_cox
+from .exchanged import compare_bif, compare_pgmpy
 from .rows import encoded, log_posterior, on_an_edge
 from .tables import joined, stacked
 
@@ -53,8 +55,10 @@ def tables_of(case: Case) -> tuple[Records, Records]:
     meant, written = {}, {}
     for entry in case.organizations:
         if entry["name"] in case.stations():
-            meant[entry["name"]] = entry["columns"]
-            written[entry["name"]] = {**entry["columns"], **(entry.get("written") or {})}
+            rows = len(next(iter(entry["columns"].values())))
+            place = {POSITION: list(map(str, range(rows)))} if case.id_column == POSITION else {}
+            meant[entry["name"]] = {**place, **entry["columns"]}
+            written[entry["name"]] = {**place, **entry["columns"], **(entry.get("written") or {})}
     if by_columns(case):
         name = case.id_column
         both = [joined(tables, name) for tables in (meant, written)]
@@ -84,8 +88,8 @@ def check_here(case: Case, outcome: Outcome) -> None:
     from fedbayes.client.result import Result
 
     result = Result(json.loads(json.dumps(outcome.result)))
-    if case.id_column == POSITION or "subset" in case.facts.get("dictionary", {}):
-        raise Interrupted("records of which not all are the study's, or without a name")
+    if "subset" in case.facts.get("dictionary", {}):
+        raise Interrupted("records of which not all are the study's")
     meant, written = tables_of(case)
     rows = {"all": None, "one": 1, "none": 0}[case.facts["here"]["rows"]]
     meant, written = ({name: cells[:rows] for name, cells in table.items()} for table in (meant, written))
@@ -116,7 +120,7 @@ def _looked_at(result: Any, drawn: bool) -> None:
             raise
 
 
-def _predicted(result: Any, frame: Any, **options: Any) -> Any:
+def predicted(result: Any, frame: Any, **options: Any) -> Any:
     from fedbayes.client.exits import UsageProblem
 
     with warnings.catch_warnings():
@@ -129,7 +133,7 @@ def _predicted(result: Any, frame: Any, **options: Any) -> Any:
 
 def compare_classes(result: Any, frame: Any, wanted: Any, classes: Sequence[str], label: str | None = None) -> None:
     """Hold predictions, by `predict` and by the scikit-learn classifier, against log probabilities; NaN: not known."""
-    found = _predicted(result, frame, **({"label": label} if label else {}))
+    found = predicted(result, frame, **({"label": label} if label else {}))
     same("columns of predictions", list(found.columns), ["prediction", *(f"P({name})" for name in classes)])
     shares = found.drop(columns="prediction").to_numpy(dtype=float)
     same("rows of predictions", shares.shape, wanted.shape)
@@ -171,7 +175,7 @@ def use_weighted(case: Case, result: Any, meant: Records, frame: Any) -> None:
     model, arguments = result["model"], case.arguments
     domain, label = arguments["domain"], arguments["label"]
     if not discriminative_naive_bayes.plain(arguments) or not len(frame):
-        _predicted(result, frame)
+        predicted(result, frame)
         result.to_sklearn().predict_proba(frame)
         return
     codes, _, near = discriminative_naive_bayes.codes_and_edges(
@@ -192,11 +196,15 @@ def use_network(case: Case, result: Any, meant: Records, frame: Any) -> None:
     model = result["model"]
     label = next(name for name in (case.arguments.get("label"), next(iter(model["nodes"]))) if name)
     records = [dict(zip(meant, row, strict=True)) for row in zip(*meant.values(), strict=True)]
+    compare_bif(model, result.to_bif())
+    compare_pgmpy(model, result.to_pgmpy)
+    if not networks.is_small(model):
+        predicted(result, frame, label=label)
+        return
     codes = bayesian_ensemble.known_codes(model, records)
     with np.errstate(divide="ignore", invalid="ignore"):
         wanted = np.log(networks.belief(model, codes, label))
     compare_classes(result, frame, np.where(np.isneginf(wanted), -1e9, wanted), model["nodes"][label]["states"], label)
-    same("a network", result.to_bif().startswith("network"), True)
 
 
 def use_ensemble(case: Case, result: Any, meant: Records, frame: Any) -> None:
@@ -210,63 +218,6 @@ def use_ensemble(case: Case, result: Any, meant: Records, frame: Any) -> None:
         else np.zeros((0, len(model["classes"])))
     )
     compare_classes(result, frame, wanted, list(model["classes"]))
-
-
-def use_cox(case: Case, result: Any, meant: Records, frame: Any) -> None:
-    model, arguments = result["model"], case.arguments
-    if arguments.get("split") == "horizontal" or arguments.get("epsilon") is not None:
-        _predicted(result, frame)
-        return
-    names = [row["feature"] for row in model["coefficients"]]
-    used = cox_fit.cox_formula.used(arguments)
-    whole = [dict(zip(meant, row, strict=True)) for row in zip(*meant.values(), strict=True)]
-    found = _predicted(result, frame)
-    same("rows", len(found), len(whole))
-    there = [row for row, record in enumerate(whole) if all(record[name] is not None for name in used)]
-    gaps = [row for row in range(len(whole)) if row not in there]
-    same("gaps", bool(found["linear_predictor"].iloc[gaps].notna().any()), False)
-    if len(whole) < 2 or not there:
-        return
-    x, columns = cox_fit.design(case, arguments, [whole[row] for row in there])
-    same("columns", sorted(columns), sorted(names))
-    table = {row["feature"]: row["coefficient"] for row in model["coefficients"]}
-    wanted = x @ np.array([table[name] for name in columns]) - model["offset"]
-    scale = 1.0 + np.abs(x * np.array([table[name] for name in columns])).max()
-    close("linear predictors", found["linear_predictor"].iloc[there].tolist(), wanted.tolist(), 1e-9, 1e-9 * scale)
-    _survival(case, result, frame, found, there)
-    if not arguments.get("strata") and model.get("baseline"):
-        _lifelines(result, x, columns, found.iloc[there])
-
-
-def _survival(case: Case, result: Any, frame: Any, found: Any, there: list[int]) -> None:
-    from .verticox import _curve, _hazard
-
-    model = result["model"]
-    if not model.get("baseline"):
-        return
-    last = max(_curve(model, name)[0][-1] for name in ("all", "north", "south"))
-    times = [0.0, last / 3, last]
-    shown = _predicted(result, frame, times=times)
-    strata = frame[case.arguments["strata"]].tolist() if case.arguments.get("strata") else ["all"] * len(frame)
-    for row in there:
-        curve = _curve(model, strata[row])
-        wanted = [float(np.exp(-_hazard(curve, moment) * found["partial_hazard"].iloc[row])) for moment in times]
-        close("survival", shown.iloc[row, 2:].tolist(), wanted, 1e-9, 1e-12)
-
-
-def _lifelines(result: Any, x: Any, columns: list[str], found: Any) -> None:
-    fitter = result.to_lifelines()
-    design = pd.DataFrame(x, columns=columns)
-    close(
-        "lifelines' predictors",
-        fitter.predict_log_partial_hazard(design).tolist(),
-        found["linear_predictor"].tolist(),
-        1e-6,
-        1e-6,
-    )
-    summary, own = fitter.summary, result.to_frame()
-    for name in ("coef", "se(coef)", "z", "p", "coef lower 95%", "coef upper 95%"):
-        close(f"lifelines' {name}", summary[name].tolist(), own[name].tolist(), 1e-5, 1e-7)
 
 
 USES = {

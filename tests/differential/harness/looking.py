@@ -24,10 +24,10 @@ NOBODYS = "nobody's column"
 def describe_cases(draw: Any, method: str) -> Case:
     """Columns of rows, or of records, that some stations have."""
     if draw(st.booleans()):
-        _, place, domain = draw(classified())
+        _, place, domain = draw(classified(crowd=True))
         unit = draw(st.booleans())
     else:
-        people = draw(population(gaps=(0.0, 0.1, 0.95, 1.0)))
+        people = draw(population(gaps=(0.0, 0.1, 0.95, 1.0), crowd=True))
         place, unit = draw(vertical(people)), False
         domain = {name: _entry(draw, people, name) for name in people["columns"]}
     if draw(st.integers(0, 9)) == 9:

@@ -11,6 +11,8 @@ import numpy as np
 from scipy.special import gammaln
 
 Codes = dict[str, Any]
+MOST_CELLS = 20_000
+"""Of a joint distribution that is enumerated."""
 
 
 def counts(codes: Codes, sizes: dict[str, int], family: Sequence[str]) -> Any:
@@ -187,20 +189,38 @@ def table(cells: Any, pseudocount: float) -> Any:
     return np.where(sums > 0, smoothed / np.where(sums > 0, sums, 1.0), 1.0 / cells.shape[-1])
 
 
-def belief(model: dict[str, Any], codes: Codes, target: str) -> Any:
-    """Return P(target | what is known of the other nodes), (rows, states); codes of -1 are summed over in the joint distribution."""
+def joint(model: dict[str, Any]) -> Any:
+    """Return the joint distribution of a network of a few nodes, an axis a node."""
     names = list(model["nodes"])
-    joint = np.ones([len(model["nodes"][name]["states"]) for name in names])
+    found = np.ones([len(model["nodes"][name]["states"]) for name in names])
     for name, entry in model["tables"].items():
         axes = [names.index(node) for node in [*entry["parents"], name]]
         turned = np.transpose(np.array(entry["probabilities"]), np.argsort(axes))
-        joint = joint * np.expand_dims(turned, [axis for axis in range(len(names)) if axis not in axes])
-    found = np.empty((len(codes[names[0]]), joint.shape[names.index(target)]))
+        found = found * np.expand_dims(turned, [axis for axis in range(len(names)) if axis not in axes])
+    return found
+
+
+def is_small(model: dict[str, Any]) -> bool:
+    """Whether the joint distribution of a network can be enumerated."""
+    return math.prod(len(node["states"]) for node in model["nodes"].values()) <= MOST_CELLS
+
+
+def evidence(model: dict[str, Any], codes: Codes) -> Any:
+    """Return P(what is known) of records, (rows,); codes of -1 are summed over."""
+    whole = joint(model)
+    rows = zip(*(codes[name] for name in model["nodes"]), strict=True)
+    return np.array([whole[tuple(slice(None) if at < 0 else at for at in row)].sum() for row in rows])
+
+
+def belief(model: dict[str, Any], codes: Codes, target: str) -> Any:
+    """Return P(target | what is known of the other nodes), (rows, states); codes of -1 are summed over in the joint distribution."""
+    names, whole = list(model["nodes"]), joint(model)
+    found = np.empty((len(codes[names[0]]), whole.shape[names.index(target)]))
     for row in range(len(found)):
         seen = [int(codes[name][row]) for name in names]
         place = tuple(slice(None) if name == target or at < 0 else at for name, at in zip(names, seen, strict=True))
         left = [name for name, at in zip(names, seen, strict=True) if name == target or at < 0]
-        part = joint[place].sum(axis=tuple(axis for axis, name in enumerate(left) if name != target))
+        part = whole[place].sum(axis=tuple(axis for axis, name in enumerate(left) if name != target))
         found[row] = part / part.sum() if part.sum() > 0 else np.nan
     return found
 
@@ -208,12 +228,4 @@ def belief(model: dict[str, Any], codes: Codes, target: str) -> Any:
 def margin(model: dict[str, Any], name: str) -> Any:
     """Return the distribution of one node of a network of a few nodes: the sum over all joint states."""
     names = list(model["nodes"])
-    sizes = [len(model["nodes"][node]["states"]) for node in names]
-    joint = np.ones(sizes)
-    for node in names:
-        family = [*model["tables"][node]["parents"], node]
-        cells = np.array(model["tables"][node]["probabilities"])
-        axes = [names.index(member) for member in family]
-        wide = [size if place in axes else 1 for place, size in enumerate(sizes)]
-        joint = joint * np.transpose(cells, np.argsort(axes)).reshape(wide)
-    return joint.sum(axis=tuple(place for place in range(len(names)) if names[place] != name))
+    return joint(model).sum(axis=tuple(place for place in range(len(names)) if names[place] != name))

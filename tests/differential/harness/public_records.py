@@ -49,6 +49,8 @@ def compare(arguments: dict[str, Any], result: Any, records: list[dict[str, Any]
     labelled = codes[label] >= 0
     truth = codes[label][labelled]
     same("validated rows", shown["rows"], len(truth))
+    if not networks.is_small(model):
+        return
     beliefs = networks.belief(model, codes, label)[labelled]
     if not len(truth) or not np.isfinite(beliefs).all():
         return

@@ -10,12 +10,14 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from . import cox_here
 from .cases import Case, Outcome
 from .dictionaries import maybe_dictionary
 from .here import USES as HERE
 from .here import check_here, here_cases
 from .looking import check_describe, describe_cases
 from .variants import maybe_aligned, maybe_by_identifier, maybe_other_files, maybe_unseen
+from .warned import check_warnings
 from .wide import check_wide, wide_cases
 from .wrong import check_preflight, check_wrong, preflight_cases, wrong_cases
 
@@ -60,19 +62,25 @@ for _method in METHODS:
         check_describe,
     )
 
+FITS = {"verticox": _right("verticox", "fit", cox_here.fits)}
+"""What is fitted where models are used here, if not what is drawn of a fit: of that an answer is seldom to be expected."""
+
 RIGHT = dict(FUNCTIONS)
 """Functions that are asked right questions; below come wrong ones, `function!`, any that are declared, `function?`, the preflight of each method,
 and models that are used here, `fit@`."""
 for _method in METHODS:
     _first = tuple((name, RIGHT[_method, name][0]) for entry, name in RIGHT if entry == _method and name in ONE_STEP)
     FUNCTIONS[_method, "preflight"] = (functools.partial(preflight_cases, _method, _first), check_preflight)
-for (_method, _function), (_right, _) in RIGHT.items():
-    FUNCTIONS[_method, f"{_function}!"] = (functools.partial(wrong_cases, _method, _function, _right), check_wrong)
-    FUNCTIONS[_method, f"{_function}?"] = (functools.partial(wide_cases, _method, _function, _right), check_wide)
+for (_method, _function), (_asked, _) in RIGHT.items():
+    FUNCTIONS[_method, f"{_function}!"] = (functools.partial(wrong_cases, _method, _function, _asked), check_wrong)
+    FUNCTIONS[_method, f"{_function}?"] = (functools.partial(wide_cases, _method, _function, _asked), check_wide)
 
 
 for _method in HERE:
-    FUNCTIONS[_method, "fit@"] = (functools.partial(here_cases, RIGHT[_method, "fit"][0]), check_here)
+    FUNCTIONS[_method, "fit@"] = (
+        functools.partial(here_cases, FITS.get(_method, RIGHT[_method, "fit"][0])),
+        check_here,
+    )
 
 
 def check(case: Case, outcome: Outcome) -> None:
@@ -81,6 +89,8 @@ def check(case: Case, outcome: Outcome) -> None:
         "!" if case.invalid else "?" if "wide" in case.facts else "@" if "here" in case.facts else ""
     )
     FUNCTIONS[case.algorithm, name][1](case, outcome)
+    if name in (case.function, f"{case.function}@") and name != "preflight":
+        check_warnings(case, outcome)
 
 
 EXEMPT_FUNCTIONS: dict[tuple[str, str], str] = {}

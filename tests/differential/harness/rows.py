@@ -27,6 +27,7 @@ def classified(
     people: tuple[int, int] = (12, 120),
     outside: bool = True,
     fixed: dict[str, Any] | None = None,
+    crowd: bool = False,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Draw labelled people with a public domain; return (people, placement, domain).
 
@@ -34,7 +35,7 @@ def classified(
     """
     from .tables import STATES, categories, with_gaps
 
-    people_drawn = draw(population(fewest=1, most=5, people=people, kinds=kinds))
+    people_drawn = draw(population(fewest=1, most=5, people=people, kinds=kinds, crowd=crowd))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     states = draw(st.sampled_from([entry for entry in STATES if len(entry) > 1]))
     cells = categories(states, people_drawn["people"], random, draw(st.sampled_from([1.0, 0.3, 0.03])))

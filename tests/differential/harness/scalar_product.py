@@ -33,7 +33,7 @@ LARGEST_EPSILON = 1000.0
 
 @st.composite
 def _federation(draw: Any, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    people = draw(population(**options))
+    people = draw(population(**options, crowd=True))
     return people, draw(vertical(people, (1, 8) if draw(st.integers(0, 9)) == 9 else (2, 5)))
 
 
@@ -214,8 +214,8 @@ def check_contingency(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
     columns = arguments["columns"]
     refuse = roles(case, case.id_column) + unknown_columns(case, columns)
-    if not refuse or is_private(case):
-        refuse += state_refusals(case, columns)
+    states = state_refusals(case, columns)
+    refuse += states if not refuse or is_private(case) else []
     records = joined(case.stations(), case.id_column) if not refuse else {}
 
     def compare(result: Any) -> None:
@@ -241,7 +241,7 @@ def check_contingency(case: Case, outcome: Outcome) -> None:
         whole = len(columns) == 2 and "epsilon" not in arguments and not (found == None).any()  # noqa: E711
         check_association(result["association"], table, result["axes"], whole)
 
-    judge(case, outcome, refuse, compare)
+    judge(case, outcome, refuse, compare, states)
 
 
 def _no_gap(table: Any, place: tuple[int, ...], axes: list[dict[str, Any]]) -> bool:
@@ -283,20 +283,20 @@ def _pooled_states(case: Case, column: str) -> list[Any]:
 
 
 def _truth(cells: list[Any]) -> bool:
-    return {cell for cell in cells if cell is not None} <= {"true", "false"}
+    return {cell.strip() for cell in cells if cell is not None} <= {"true", "false"}
 
 
 def _meaning(cell: str) -> Any:
-    seen = int(cell) if WHOLE.fullmatch(cell) else number(cell)
-    return cell if seen is None or cell in ("true", "false") or not math.isfinite(seen) else seen
+    seen = int(cell) if WHOLE.fullmatch(cell.strip()) else number(cell)
+    return cell.strip() if seen is None or cell.strip() in ("true", "false") or not math.isfinite(seen) else seen
 
 
 def check_information_gain(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
     names = [arguments["label"], *arguments["columns"]]
     refuse = roles(case, case.id_column) + unknown_columns(case, names)
-    if not refuse or is_private(case):
-        refuse += state_refusals(case, names)
+    states = state_refusals(case, names)
+    refuse += states if not refuse or is_private(case) else []
 
     def compare(result: Any) -> None:
         stations = {name: dict(columns) for name, columns in case.stations().items()}
@@ -319,7 +319,7 @@ def check_information_gain(case: Case, outcome: Outcome) -> None:
                 check_chance(column, result["null_level"][column], pairs)
 
     may: Refusals = [] if is_covered(case) else [("ThresholdError", "every table may have a small cell")]
-    judge(case, outcome, refuse, compare, may)
+    judge(case, outcome, refuse, compare, may + states)
 
 
 def _must_hide(case: Case, pairs: list[tuple[Any, Any]]) -> bool:

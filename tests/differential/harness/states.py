@@ -100,7 +100,7 @@ def _lists_few(case: Case, column: str, cells: list[Any]) -> bool:
     if entry or (isinstance(bins, dict) and column in bins):
         return False
     numeric = is_numeric(cells)
-    sizes = Counter(number(cell) if numeric else cell for cell in cells if cell is not None).values()
+    sizes = Counter(number(cell) if numeric else cell.strip() for cell in cells if cell is not None).values()
     least = case.limit("minimum_count", 5)
     return least > 1 and not (numeric and len(sizes) > FEW_VALUES) and sum(size < least for size in sizes) >= least
 

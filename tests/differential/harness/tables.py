@@ -67,6 +67,8 @@ IDENTIFIERS = wild.more(["number", "zeros", "text", "spaces", "unicode", "long",
 NUMBERS = ["normal", "whole", "few", "constant", "huge", "tiny", "binary", "negative", "skewed"]
 NUMBERS += ["1e12", "1e-12", "digits", "shifted", "padded"]
 NUMBERS = wild.more(NUMBERS, wild.NUMBERS)
+CROWD = 250
+"""Columns beside the others of people of whom there are hundreds."""
 
 
 def identifiers(kind: str, people: int) -> list[str]:
@@ -130,8 +132,12 @@ def population(
     kinds: tuple[str, ...] = ("category", "number"),
     gaps: tuple[float, ...] = (0.0, 0.0, 0.1, 0.4),
     tame: bool = False,
+    crowd: bool = False,
 ) -> dict[str, Any]:
-    """Draw people: ``{"people", "columns": {name: cells}, "kinds": {name: kind}, "states": {name: states}}``."""
+    """Draw people: ``{"people", "columns": {name: cells}, "kinds": {name: kind}, "states": {name: states}}``.
+
+    With `crowd` they have, now and then, hundreds of columns.
+    """
     people, most, gaps = wild.sizes(draw, people, fewest, most, gaps)
     count = draw(st.integers(*people))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -142,7 +148,12 @@ def population(
         kind = draw(st.sampled_from(kinds))
         if kind == "category":
             states = draw(st.sampled_from(TAME if tame else STATES))
-            cells = categories(states, count, random, draw(st.sampled_from([1.0, 1.0, 0.1])))
+            cells = categories(states, count, random, draw(st.sampled_from([1.0, 1.0, 0.1, 0.01])))
+            truths = all(state.lower() in ("true", "false") for state in states)
+            if (
+                draw(st.integers(0, 9)) == 9 and not truths
+            ):  # blanks around a cell are no part of it; of truth values texts
+                cells = [f"{cell} " if random.random() < 0.3 else cell for cell in cells]
             found["states"][name] = states
         else:
             cells = numbers(draw(st.sampled_from(NUMBERS)), count, random)
@@ -156,6 +167,10 @@ def population(
             continue
         columns[name] = with_gaps(cells, draw(st.sampled_from(gaps)), random)
         found["kinds"][name] = kind
+    if crowd and draw(st.integers(0, 24)) == 24:
+        for place in range(CROWD):
+            columns[f"column {place}"] = [str(value) for value in random.integers(0, 3, count)]
+            found["kinds"][f"column {place}"], found["states"][f"column {place}"] = "category", ["0", "1", "2"]
     return found
 
 
@@ -243,7 +258,7 @@ def horizontal(
     rows = [int(row) for row in random.permutation(people)]
     if sort_by is not None and draw(st.booleans()):
         rows.sort(key=lambda row: str(population["columns"][sort_by][row]))
-    sizes = random.dirichlet(np.full(count, draw(st.sampled_from(wild.more([0.3, 2.0, 50.0], [0.05])))))
+    sizes = random.dirichlet(np.full(count, draw(st.sampled_from([0.3, 2.0, 50.0, 0.05]))))
     ends = [0, *(int(end) for end in np.round(np.cumsum(sizes) * people))]
     policy = draw(limits(**(fixed or {})))
     entries: list[dict[str, Any]] = []

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from .cases import PERSON, Case, texts_of_numbers, to_last_value
+from .cases import PERSON, Case, by_semicolons, texts_of_numbers, to_last_value
 from .records import is_numeric
 from .tables import IDENTIFIERS, identifiers, joined
 from .wrong import declared
@@ -22,6 +22,7 @@ def maybe_other_files(draw: Any, right: Any) -> Case:
     for entry in case.organizations if wanted else ():
         if entry["columns"] is not None and draw(st.booleans()):
             kinds = ["excel", "excel typed", "parquet"]
+            kinds += ["semicolons", "semicolons"] * by_semicolons(entry.get("written") or entry["columns"])
             if case.algorithm == "verticox" and any(map(texts_of_numbers, entry["columns"].values())):
                 kinds.remove("parquet")  # there `008` is a text, and so a category
             entry["file"] = draw(st.sampled_from(kinds))

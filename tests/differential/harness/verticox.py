@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from . import cox
 from .cases import POSITION, Case, Outcome, close, judge, same
+from .cox_curve import half_step
 from .cox_fit import arrays, cases, check_fit, design, fit_arguments, fit_cases, survival
 from .cox_folds import check_folds
 from .cox_judged import check_hazard, check_judged, hazard_cases, is_judged, judged_cases
@@ -205,22 +206,10 @@ def check_baseline(case: Case, outcome: Outcome) -> None:
                 hazard,
                 total,
                 1e-4,
-                1e-6 + _half_step(time[rows], event[rows], entry[rows], moment),
+                1e-6 + half_step(time[rows], event[rows], entry[rows], moment),
             )
 
     return judge(case, outcome, [], compare, [*GUARDS, ("PolicyError", "the model would tell a record")])
-
-
-def _half_step(time: Any, event: Any, entry: Any, moment: float) -> float:
-    """Return half of the largest step in which a hazard may be told: of 16 to 32 times 1 / n^2, at most two of 1 / n, with n records at risk."""
-    last = time[(event == 1) & (time <= moment)].max()
-    left = float(np.sum(time >= last))
-    if np.any(
-        np.isfinite(entry)
-    ):  # a record with a time of entry has two rows, each of which counts half; before few have entered few are at risk
-        left = min((left + float(np.sum(entry >= last))) / 2.0, float(np.sum(time < last) + np.sum(entry < last)))
-        left = max(left, 1.0)
-    return float(min(16.0 / left**2, 1.0 / left))
 
 
 FUNCTIONS = {

@@ -105,14 +105,23 @@ def tally(federation: Federation, stations: Sequence[int], question: Question) -
         chosen, counts = unite(before, weighed, counts, least)
         _, weighed = unite(before, weighed, weighed, least)
         weight = (weighed.events[0] / np.maximum(counts.events[0], 1.0))[chosen.slots.timed]
-    if len(chosen.times) < len(question.times):
-        federation.warn(
-            f"{len(question.times)} times were merged into {len(chosen.times)}, so that every interval has enough events; model.times lists them"
-        )
+    warn_of_merging(federation, question, chosen, "", "; model.times lists them")
     centre, scale = counted.moments()
     events = counts.events[0, chosen.slots.timed].astype(np.int64)
     clusters = int(counted.clusters[0]) if question.cluster else None
     return Tallied(chosen, events, counts.censored[0].astype(np.int64), weight, clusters, centre, scale)
+
+
+def warn_of_merging(
+    federation: Federation, asked: Question, chosen: Question, whose: str = "", further: str = ""
+) -> None:
+    """Warn where times of the grid that was asked for, the same for every stratum, were merged; `whose` it is, and what `further` to look at."""
+    if len(chosen.times) < len(asked.times):
+        ends = sorted({min(chosen.sizes), max(chosen.sizes)})
+        into = " to ".join(map(str, ends)) + (" in each stratum" if asked.strata else "")
+        federation.warn(
+            f"{max(asked.sizes)} times{whose} were merged into {into}, so that every interval has enough events{further}"
+        )
 
 
 def unite(question: Question, deciding: grid.Masses, wanted: grid.Masses, least: int) -> tuple[Question, grid.Masses]:

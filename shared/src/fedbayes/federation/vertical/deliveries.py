@@ -63,11 +63,9 @@ class Deliveries:
         self._ordered |= {(member, order.stage) for order in fresh}
         self._delivered |= {(member, parcel.sender, parcel.stage) for parcel in pending}
         self._parcels = [parcel for parcel in self._parcels if self._is_awaited(parcel)]
-        kept = [
-            info
-            for info in self._factors.values()
-            if info.name in names or self._travels_with(info, names, pending, dealt)
-        ]
+        beside = {n for n, info in self._factors.items() if self._travels_with(info, names, pending, dealt)}
+        told = with_parts(self._factors, names | beside)
+        kept = [info for info in self._factors.values() if info.name in told]
         return Delivery(
             setup=setup,
             rows=rows,

@@ -23,7 +23,7 @@ from ..grid import NEGLIGIBLE, Masses, fewest_between
 from ..likelihood import RiskSums
 from ..messages import Question
 from ..partials import BITS
-from ..tallies import check_cases, stations_of_exact, tally_of, unite
+from ..tallies import check_cases, stations_of_exact, tally_of, unite, warn_of_merging
 from .exact import check_columns
 from .messages import HazardRequest
 
@@ -65,10 +65,7 @@ def hazard_of(
     counts = counted.masses(question)
     chosen, counts = unite(question, counts, counts, fewest_between(len(question.labels), least))
     chosen, *masses = risks_of(federation, stations, replace(asked, question=chosen), counts)
-    if len(chosen.times) < len(question.times):
-        federation.warn(
-            f"{len(question.times)} times of the model's grid were merged into {len(chosen.times)}, so that every interval has enough events"
-        )
+    warn_of_merging(federation, question, chosen, " of the model's grid")
     return federation.result(
         baseline=baseline_json(chosen, *masses),
         privacy=common.privacy(False, reason=REASON, unit="row", reveals=REVEALS),
