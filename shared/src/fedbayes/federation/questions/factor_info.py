@@ -187,8 +187,10 @@ def check_ring(bits: int, infos: Sequence[FactorInfo], names: Iterable[str]) -> 
     stand in the upper bits of an answer, where no noise is.
     """
     described = {info.name: info for info in infos}
-    # Of products that others compute a request describes some factors without all that is behind them; who computes with these is refused in `keys_of`.
-    behind = with_parts(described, set(names) & set(described), whole=False)
+    try:
+        behind = with_parts(described, set(names) & set(described))
+    except KeyError:
+        raise ValueError("a factor is not described") from None
     if bits not in RINGS or any(info.bits < bits for info in behind.values()):
         raise ValueError("the ring of a question is malformed")
 
@@ -235,10 +237,8 @@ def check_dealt(rows: int, tables: Sequence[Sequence[str]], infos: Sequence[Fact
             raise ValueError("a table to deal for is too large")
 
 
-def with_parts(
-    described: Mapping[str, FactorInfo], names: Iterable[str], whole: bool = True
-) -> dict[str, FactorInfo]:
-    """Return the named factors, all that their products are made of, and what they are views of; if not `whole`, those of them that are described.
+def with_parts(described: Mapping[str, FactorInfo], names: Iterable[str]) -> dict[str, FactorInfo]:
+    """Return the named factors, all that their products are made of, and what they are views of.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def with_parts(
     left = list(names)
     while left:
         name = left.pop()
-        if name not in infos and (whole or name in described):
+        if name not in infos:
             info = infos[name] = described[name]
             left += [*info.made_of, *([info.view_of] if info.view_of else [])]
     return infos

@@ -64,8 +64,8 @@ class Deliveries:
         self._delivered |= {(member, parcel.sender, parcel.stage) for parcel in pending}
         self._parcels = [parcel for parcel in self._parcels if self._is_awaited(parcel)]
         beside = {n for n, info in self._factors.items() if self._travels_with(info, names, pending, dealt)}
-        told = with_parts(self._factors, names | beside)
-        kept = [info for info in self._factors.values() if info.name in told]
+        described = with_parts(self._factors, names | beside)
+        kept = [info for info in self._factors.values() if info.name in described]
         return Delivery(
             setup=setup,
             rows=rows,
