@@ -92,9 +92,9 @@ def test_a_helper_that_matches_one_record_less(tmp_path):
 def test_another_column_of_identifiers_that_one_person_has_otherwise(tmp_path):
     with federation(tmp_path) as running:
         assert asked(running, "contingency", "ab")
-        assert asked(running, "contingency", "ab", id_column="other"), "the same people by other names"
-        with pytest.raises(errors.ThresholdError, match=REFUSED):
-            asked(running, "contingency", "abc", id_column="other")
+        for organizations in ("ab", "abc"):  # the same people by other names, and one of them left out
+            with pytest.raises(errors.ThresholdError, match=REFUSED):
+                asked(running, "contingency", organizations, id_column="other")
 
 
 UNITED = {"split": "hybrid", "domain": {name: {"categories": [1, 2]} for name in ("sex", "ill")}, "pseudocount": 0.0}
@@ -168,6 +168,9 @@ def test_what_is_remembered(tmp_path, monkeypatch):
     assert not admit(["x", "y"], every)
     assert admit(["x"], every[:18], 30), "of a table with other rows"
     assert admit(["x"], every[::-1]), "the same rows in another order"
+    assert record.admit(["z"], words_of(every, 20), 20, 5, "id")
+    assert not record.admit(["z"], words_of(every, 20), 20, 5, ""), "linked by their places"
+    assert record.admit(["z"], words_of(every, 20), 20, 5), "of this station alone"
     assert not admit(["x"], every[:2]), "of the few alone"
     monkeypatch.setattr("fedbayes.federation.answered.linked.MOST_LINKED", 1)
     assert not admit(["x"], every[:8])

@@ -134,6 +134,7 @@ def _ordered(station: Station, plan: Plan) -> tuple[Any, str]:
 
     The topic holds a digest of all identifiers, which is bound into the seals and never sent: letters between stations with other records do not open.
     """
+    station.history.note_linked(np.arange(plan.rows), plan.rows, plan.id_column)
     if not plan.id_column:
         station.check_aligned()
         return slice(None), TOPIC

@@ -284,7 +284,7 @@ def rows_in_order(station: Station, question: Question, rows: int, order: list[P
     """
     if question.id_column is None:
         station.check_aligned()
-        station.history.note_linked(np.arange(own_rows), own_rows)
+        station.history.note_linked(np.arange(own_rows), own_rows, "")
         return np.arange(own_rows)
     workspace = Workspace(station, question.matching)
     workspace.receive(Delivery(question.matching, rows, [], order, None, [], []))

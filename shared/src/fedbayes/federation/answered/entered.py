@@ -97,9 +97,9 @@ class Entered:
     ) -> None:
         self._memory, self._source, self._minimum, self._opened_with = memory, source, minimum, opened_with
 
-    def note_rows(self, places: NDArray[np.integer], total: int) -> None:
-        """Note which of `total` rows are linked and count."""
-        self._memory.note(ROWS, [linked.words_of(places, total), total])
+    def note_rows(self, places: NDArray[np.integer], total: int, by: str | None) -> None:
+        """Note which of `total` rows are linked and count, and by which column of identifiers ("" by their places; None where they are not linked)."""
+        self._memory.note(ROWS, [linked.words_of(places, total), total, by])
 
     def note_time(self, column: str) -> None:
         """Note the column of a fit's times."""
@@ -123,12 +123,12 @@ class Entered:
         """
         words = self._words(columns, readings)
         weights = [json.dumps(one) for one in self._memory.noted(WEIGHTS)]
-        for number, (rows, total) in enumerate(self._memory.noted(ROWS)):
+        for number, (rows, total, by) in enumerate(self._memory.noted(ROWS)):
             admitted = (
                 f"linked admitted|{number}|{hashlib.sha256(repr([columns, words, weights]).encode()).hexdigest()}"
             )
             if self._memory.read(admitted) is None:
-                self._check_rows(columns, rows, total)
+                self._check_rows(columns, rows, total, by)
                 self._check(COLUMN, words, rows, total)
                 self._check(WEIGHT, weights, rows, total)
                 self._memory.once(admitted, b"1")
@@ -140,9 +140,9 @@ class Entered:
         read += [(column_of(name), words) for name, words in readings if is_cut(words) and column_of(name) in columns]
         return sorted({json.dumps([name, words, *([TIME] if name in times else [])]) for name, words in read})
 
-    def _check_rows(self, columns: Sequence[str], rows: str, total: int) -> None:
+    def _check_rows(self, columns: Sequence[str], rows: str, total: int, by: str | None) -> None:
         if self._opened_with is not None and not linked.Linked(*self._opened_with()).admit(
-            columns, rows, total, self._minimum
+            columns, rows, total, self._minimum, by
         ):
             raise ThresholdError(linked.LINKS_FEW)
 

@@ -83,10 +83,10 @@ class History:
         if read:
             self._memory.note(LEFT_OUT, selections.words_of([(column, "missing", None)], read))
 
-    def note_linked(self, places: NDArray[np.integer], total: int) -> None:
-        """Note for the job which of this station's `total` rows are linked and count; `check` holds them against those of earlier answers."""
+    def note_linked(self, places: NDArray[np.integer], total: int, by: str | None) -> None:
+        """Note for the job which of this station's `total` rows are linked and count, and by which column; `check` holds them against earlier answers."""
         if not self._policy.allow_differences:
-            self.entered.note_rows(places, total)
+            self.entered.note_rows(places, total, by)
 
     def note_borders(self, column: str, cuts: Sequence[float]) -> None:
         """Note for the rounds of the job at which points it cuts a column; `check` holds those of one number against one another.

@@ -8,6 +8,9 @@ So a node with a folder database remembers, for each column of its table, over w
 and up to two earlier ones, each added, subtracted or left out, combine into a sum about fewer rows than the node's minimum. Rows are remembered by their
 places in the table; a table with another number of rows is another one. Of united records all rows of a station count. Answers about all rows of this
 station alone are not held against these.
+
+Where two people's identifiers are exchanged in one column at another station, or two rows in its file, records that are linked by another column, or by
+their places, are the same rows put together otherwise, which no station sees. So a column is answered over records that are linked by one thing.
 """
 
 from __future__ import annotations
@@ -26,11 +29,12 @@ from .selections import tells_of_few
 MOST_LINKED = 64
 """Sets of rows that one column is remembered to be answered over, as many as sets of organizations; where there are more, a new one is refused."""
 SETS = "sets of rows"
-COLUMN = "column\x1f"
-"""Before a column's name: the digests of the sets of rows over which it was answered."""
+COLUMN, BY = "column\x1f", "by\x1f"
+"""Before a column's name: the digests of the sets of rows over which it was answered, and by what these were linked."""
 LINKS_FEW = (
-    "organizations, id_column: with exact answers about the same columns that were given before over other linked records, this one would tell about fewer "
-    "records than this node demands; name the same organizations as before, give an epsilon, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
+    "organizations, id_column, rows_aligned: with exact answers about the same columns that were given before over other linked records, or over records that "
+    "were linked by something else, this one would tell about fewer records than this node demands, or may do so; name the same organizations and id_column as "
+    "before, give an epsilon, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
 )
 Rows = NDArray[np.bool_]
 
@@ -40,7 +44,7 @@ class Linked(Record):
 
     table = "linked"
 
-    def admit(self, columns: Collection[str], words: str, total: int, minimum: int) -> bool:
+    def admit(self, columns: Collection[str], words: str, total: int, minimum: int, by: str | None = None) -> bool:
         """Remember an answer about columns over some rows, unless with up to two earlier ones it would tell about fewer than `minimum` rows.
 
         Parameters
@@ -53,6 +57,8 @@ class Linked(Record):
             Rows of the table.
         minimum : int
             Rows.
+        by : str or None
+            The column of identifiers by which the records are linked, "" by their places; None of records that are not linked.
 
         Returns
         -------
@@ -66,17 +72,20 @@ class Linked(Record):
         """
         digest = hashlib.sha256(words.encode()).hexdigest()
         names = [f"{COLUMN}{total}\x1f{name}" for name in sorted(columns)]
+        linked = [] if by is None else [f"{BY}{name}" for name in names]
+        known = [*((name, digest) for name in names), *((name, str(by)) for name in linked)]
 
         def remember(remembered: Remembered) -> bool:
             fresh = [name for name in names if not remembered.has(name, digest)]
+            if any(set(remembered.of(name)) - {by} for name in linked):
+                return False
             if any(self._refused(remembered, name, rows_of(words, total), minimum) for name in fresh):
                 return False
-            for name in fresh:
-                remembered.add(name, digest)
-            remembered.add(SETS, words)
+            for one in (*known, (SETS, words)):
+                remembered.add(*one)
             return True
 
-        return self._admits(lambda earlier: all(earlier.has(name, digest) for name in names), remember)
+        return self._admits(lambda earlier: all(earlier.has(*one) for one in known), remember)
 
     def _refused(self, remembered: Remembered, name: str, new: Rows, minimum: int) -> bool:
         wanted = remembered.of(name)

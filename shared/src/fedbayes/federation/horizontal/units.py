@@ -101,7 +101,7 @@ class Unit(Message):
             return bounded(identifiers, content, self.rows, key)
         used = bounded(identifiers, {}, self.rows, key)
         if not used.all():
-            station.history.note_linked(np.flatnonzero(used), len(used))
+            station.history.note_linked(np.flatnonzero(used), len(used), None)
         return used
 
 

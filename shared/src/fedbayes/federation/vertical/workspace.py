@@ -194,7 +194,7 @@ class Workspace:
                 whose = hashlib.sha256(digests[self.order_of(self.own)].tobytes()).hexdigest()
                 self.station.link(self.setup.stations, whose)
             rows = np.arange(len(digests)) if self.setup.union else self.common_order(len(digests))
-            self.station.history.note_linked(rows, len(digests))
+            self.station.history.note_linked(rows, len(digests), self.setup.id_column)
 
     def common_order(self, total: int) -> Array:
         """Return, of `total` own rows, that of each common record, int64 (records,); of a union, the place of each own row, or none, (total,)."""
