@@ -1,10 +1,11 @@
-"""The record of what stations entered: by which columns and case weights exact answers about linked records were made.
+"""The record of what stations entered: by which columns, products of columns and case weights exact answers about linked records were made.
 
 Two answers by two columns of one station that say the same of all records but one, a diagnosis at admission and at discharge, differ by what that record has
 at other stations. So do two Cox models, one with case weights and one without, where one record weighs much more than all others. So a node with a folder
 database remembers the names of the columns, and how they were read and cut, and looks at its own table again when another one is entered. It refuses a
 column that says the same as an earlier one of all rows but few (`alike`), and case weights whose change few records carry. What one task enters is compared
-alike, at other nodes too; there case weights are compared with none.
+alike, at other nodes too; there case weights are compared with none. The product of own columns that was multiplied with others' numbers is held against
+earlier ones (`own_products`).
 
 Times of a fit are another part than what is counted or multiplied: an event may follow from the time but for few records, whose follow-up ends on one day.
 So they are held against other times, and as columns anew. Columns with a formula are guarded by FEDBAYES_ALLOW_FORMULAS instead. The record holds names and
@@ -16,9 +17,9 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,17 +30,19 @@ from ...typing import Floats, Integers
 from ..errors import ThresholdError
 from . import linked
 from .alike import alike_but_for_few, change_is_carried_by_few
+from .own_products import differ_by_few
 from .readings import MOST_READINGS, column_of, is_cut, values_of
 from .record import Record, Remembered
-from .selections import SETS_FEW_APART
+from .selections import MOST_SELECTIONS, SETS_FEW_APART
 
 if TYPE_CHECKING:
     from ..node.memory import Memory
     from ..tables.reading import Source
 
-ROWS, TIME, WEIGHTS = "linked", "time", "weights"
-"""What is noted for the rounds of the job: which rows are linked, and a fit's times and case weights. Texts of times end with `TIME`."""
-COLUMN, WEIGHT = "column", "weight"
+ROWS, TIME, WEIGHTS, OWN_PRODUCTS = "linked", "time", "weights", "own products"
+"""What is noted for the rounds of the job: which rows are linked, a fit's times and case weights, and columns whose product is multiplied with others'
+numbers. Texts of times end with `TIME`."""
+COLUMN, WEIGHT, PRODUCT = "column", "weight", "product"
 """Kinds of what is remembered."""
 NO_WEIGHTS = json.dumps(None)
 """A fit without case weights, where others have a column and how it is read."""
@@ -50,6 +53,11 @@ ALIKE = (
 WEIGHED_APART = (
     "weights: fewer records than this node demands carry nearly all of what changes between these case weights and others, or none, so that two fits would "
     "tell of these; cap the weights, ask with those of earlier fits, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
+)
+MULTIPLIED_APART = (
+    "columns: the product of this station's columns and one that was multiplied with other organizations' numbers before differ by what fewer records than "
+    "this node demands hold, so that two answers would tell the others' values of these; ask with other columns, or ask the node administrator about "
+    "FEDBAYES_ALLOW_DIFFERENCES"
 )
 Column = tuple[Integers, list[str | None]]
 """Place of every row's value among the values, -1 where it is missing, and these."""
@@ -111,6 +119,11 @@ class Entered:
             read = {} if weights is None else self._source.reads([weights], None, ())
             self._memory.note(WEIGHTS, next(map(list, read.items()), None))
 
+    def note_product(self, columns: Sequence[str], domain: Mapping[str, Any] | None) -> None:
+        """Note columns whose product is multiplied with others' numbers; not of one with a formula."""
+        if set(columns) <= set(self._source.names):
+            self._memory.note(OWN_PRODUCTS, self._source.reads(columns, domain, ()))
+
     def check(self, columns: Sequence[str], readings: Sequence[tuple[str, str]]) -> None:
         """Remember rows, columns (as they are read and cut) and weights of the job, or refuse them.
 
@@ -123,14 +136,14 @@ class Entered:
         """
         words = self._words(columns, readings)
         weights = [json.dumps(one) for one in self._memory.noted(WEIGHTS)]
+        products = [json.dumps(one, sort_keys=True) for one in self._memory.noted(OWN_PRODUCTS)]
         for number, (rows, total, by) in enumerate(self._memory.noted(ROWS)):
-            admitted = (
-                f"linked admitted|{number}|{hashlib.sha256(repr([columns, words, weights]).encode()).hexdigest()}"
-            )
+            admitted = f"linked admitted|{number}|{hashlib.sha256(repr([columns, words, weights, products]).encode()).hexdigest()}"
             if self._memory.read(admitted) is None:
                 self._check_rows(columns, rows, total, by)
                 self._check(COLUMN, words, rows, total)
                 self._check(WEIGHT, weights, rows, total)
+                self._check(PRODUCT, products, rows, total)
                 self._memory.once(admitted, b"1")
 
     def _words(self, columns: Sequence[str], readings: Sequence[tuple[str, str]]) -> list[str]:
@@ -151,7 +164,8 @@ class Entered:
 
         def judge(fresh: Sequence[str], earlier: Sequence[str]) -> Collection[str]:
             chosen = linked.rows_of(rows, total)
-            return (self._columns if kind == COLUMN else self._weights)(fresh, self._here(earlier), chosen)
+            judges = {COLUMN: self._columns, WEIGHT: self._weights, PRODUCT: self._products}
+            return judges[kind](fresh, self._here(earlier), chosen)
 
         if self._opened_with is None:
             judge(asked, [NO_WEIGHTS] if kind == WEIGHT else [])
@@ -187,8 +201,23 @@ class Entered:
                 raise ThresholdError(WEIGHED_APART)
         return fresh
 
+    def _products(self, fresh: Sequence[str], earlier: Sequence[str], rows: linked.Rows) -> Collection[str]:
+        """Refuse products of own columns that differ from others by what few rows hold; return those that are new."""
+        if fresh and len(earlier) >= MOST_SELECTIONS:
+            raise ThresholdError(SETS_FEW_APART)
+        columns = [self._product(text, rows) for text in (*fresh, *earlier)]
+        for new, one in enumerate(columns[: len(fresh)]):
+            if any(differ_by_few(one, other, self._minimum) for other in columns[new + 1 :]):
+                raise ThresholdError(MULTIPLIED_APART)
+        return fresh
+
+    def _product(self, text: str, rows: linked.Rows) -> Floats:
+        """Return the product of columns, (rows,)."""
+        read = json.loads(text)
+        return np.prod([self._numbers(json.dumps([name, words]), rows) for name, words in read.items()], axis=0)
+
     def _numbers(self, text: str, rows: linked.Rows) -> Floats:
-        """Return case weights, (rows,), NaN where a cell is missing."""
+        """Return case weights, or other numbers, (rows,), NaN where a cell is missing."""
         if text == NO_WEIGHTS:
             return np.ones(int(rows.sum()))
         ((places, values),) = self._values([text])
@@ -205,7 +234,13 @@ class Entered:
 
     def _here(self, texts: Sequence[str]) -> list[str]:
         """Return what is remembered of columns that the table still has, and of a fit without weights."""
-        return [text for text in texts if text == NO_WEIGHTS or json.loads(text)[0] in self._source.names]
+        return [text for text in texts if text == NO_WEIGHTS or _names(text) <= set(self._source.names)]
+
+
+def _names(text: str) -> set[str]:
+    """Return the names of the columns that a text is about."""
+    about = json.loads(text)
+    return set(about) if isinstance(about, dict) else {about[0]}
 
 
 def _numbered(columns: Sequence[Column]) -> list[Integers]:

@@ -23,7 +23,7 @@ from .coding import Codes, check_bins_hold, indicators, joint_codes, resolve
 from .folds import MOST_FOLDS, drawn_secret, fold_of
 from .identifiers import matched_texts
 from .messages import Setup
-from .owner import check_unhidden
+from .owner import check_unhidden, note_code
 from .states import ColumnStates
 from .values import check_spread, counted, fixed_point, is_code, is_short, product_of
 from .workspace import DTYPES, PURPOSE, Workspace, factor
@@ -204,6 +204,7 @@ class Encoder:
         """Return the product of own columns, (rows,), if it may be multiplied with others."""
         if not self.setup.covered:
             check_weights(self._station, own)
+            self._station.history.entered.note_product(own, self.setup.domain)
         product = product_of([self._frame[column] for column in own], own)
         check_spread(product, self._minimum)
         return product
@@ -213,8 +214,7 @@ class Encoder:
         values, scale, fraction, whole = fixed_point(product, factors)
         part.scales[name] = [scale, fraction, int(is_code(product)) * (1 + int(whole))]
         if part.scales[name][-1] and not self.setup.covered:
-            for column in own:
-                self._station.history.note_bins(column, self.setup.domain, (), chosen=False)
+            note_code(self._station, own, self.setup.domain)
         return np.column_stack([values, counted(product)])
 
     def states(self, column: str) -> ColumnStates:

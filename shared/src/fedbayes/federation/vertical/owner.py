@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..station import Station
@@ -20,6 +20,21 @@ def check_unhidden(station: Station, states: ColumnStates, codes: Codes) -> None
     """
     check_categories_hold(states, codes, station.policy.minimum_count)
     station.check_made_missing(states.name, codes == states.cardinality - 1)
+
+
+def note_code(station: Station, columns: Sequence[str], domain: Mapping[str, Any]) -> None:
+    """Hold a product of own columns of few values against earlier tables and counts, as the count that it is: of the rows in which none is 0.
+
+    One column alone is a table too, of which the product adds up the cells.
+
+    Raises
+    ------
+    ThresholdError
+        If with an earlier answer it sets few rows apart.
+    """
+    if len(columns) == 1:
+        station.history.note_bins(columns[0], domain, (), chosen=False)
+    station.history.check_conditions([(column, "!=", 0) for column in columns], domain)
 
 
 def own_states(

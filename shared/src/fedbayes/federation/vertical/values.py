@@ -9,6 +9,7 @@ import numpy as np
 
 from ...mpc import ring
 from ...typing import Array, Floats, Words
+from ..answered.own_products import held_by_few
 from ..errors import DataProblem, ThresholdError
 
 FREE_BITS = 62
@@ -16,8 +17,6 @@ FREE_BITS = 62
 MOST_FRACTION_BITS = 40  # more than a column of measurements tells
 FEW_VALUES = 10
 """A column of at most this many different values is a code: its products are counts."""
-DOMINANCE = 0.02
-"""The records beside the largest ones (one less than the minimum count) hold at least this part of the sum of absolute values."""
 REMEDY = (
     "`recode` what stands for a missing value to a number in the dictionary, not under `missing` ({-9: 0} adds nothing to the product), "
     "or fill in empty cells, or leave these records out, in the file"
@@ -52,18 +51,12 @@ def product_of(columns: Sequence[Any], names: Sequence[str]) -> Floats:
 
 
 def check_spread(product: Floats, minimum: int) -> None:
-    """Raise `ThresholdError` where all but a few records have one value, or a few have nearly all of the sum.
+    """Raise `ThresholdError` where all but a few records have one value, a few have nearly all of the sum, or one has more than the next ones together.
 
     Then a product would tell the other stations' values of these few: with nearly all zeros as it is, with another value after subtraction of
     its multiple.
     """
-    if minimum <= 1 or not len(product):
-        return
-    _, counts = np.unique(product, return_counts=True)
-    others = len(product) - int(counts.max())
-    largest = np.sort(np.abs(product))[::-1]
-    rest = float(largest[minimum - 1 :].sum())
-    if 0 < others < minimum or rest < DOMINANCE * float(largest.sum()) or not largest[0] > 0.0:
+    if held_by_few(product, minimum):
         raise ThresholdError(
             "the columns of this station have one value in nearly all records, or a few records hold nearly all of their "
             "sum; the product would show the others' values of these few"
