@@ -139,6 +139,17 @@ def test_own_times_satisfy_the_rule_for_times():
         guards.check_times(outcome, guards.own_times(outcome, 5), 5)
 
 
+def test_own_times_are_no_times_of_events():
+    """Scores told, to all digits, when one event in ten was."""
+    rng = np.random.default_rng(5)
+    outcome = survivors(rng.exponential(100.0, 200).round(4), rng.random(200) < 0.6)
+    times = guards.own_times(outcome, 5)
+    assert not np.isin(times, outcome.time).any()
+    died = np.sort(outcome.time[outcome.event == 1])
+    reached = died[np.searchsorted(died, times, side="right") - 1]
+    assert np.isin(reached, np.quantile(died, guards.DECILES, method="lower")).all(), "each is just behind a quantile"
+
+
 def test_groups_hide_single_events():
     rng = np.random.default_rng(6)
     for _ in range(50):

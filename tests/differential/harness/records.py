@@ -131,7 +131,7 @@ def expected_cuts(rule: Any, values: Sequence[float], bounds: Sequence[float] | 
     if isinstance(rule, list):
         return [float(cut) for cut in rule]
     if rule == "published":
-        return _published(present, rows)
+        return _rounded(_published(present, rows), present)
     if rule == "width" or (bounds is not None and (rule is None or isinstance(rule, int))):
         if bounds is None:
             return None
@@ -142,7 +142,17 @@ def expected_cuts(rule: Any, values: Sequence[float], bounds: Sequence[float] | 
     if not len(present):
         return []
     places = [min(math.ceil(part / count * (len(present) - 1) - 1e-9), len(present) - 1) for part in range(1, count)]
-    return sorted({float(present[place]) for place in places} - {float(present[0])})
+    return _rounded(sorted({float(present[place]) for place in places} - {float(present[0])}), present)
+
+
+def _rounded(cuts: Sequence[float], present: Any) -> list[float]:
+    """Return numbers of the fewest digits that part the same values."""
+    found = []
+    for cut in cuts:
+        below = float(present[present < cut].max())
+        texts = (f"{math.floor(Fraction(repr(cut)) / Fraction(10) ** power)}e{power}" for power in range(310, -330, -1))
+        found.append(next((float(text) for text in texts if below < float(text) <= cut), cut))
+    return found
 
 
 def _published(present: Any, rows: int) -> list[float]:

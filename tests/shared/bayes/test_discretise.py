@@ -48,6 +48,24 @@ def test_labels_and_limits() -> None:
     assert discretise.quantile([float("nan")]).cuts == ()
 
 
+@given(
+    st.lists(st.floats(-1e6, 1e6) | st.integers(-50, 50).map(float) | st.just(float("nan")), max_size=60),
+    st.integers(2, 8),
+)
+def test_rounded_bins_hold_the_same(values: list[float], number: int) -> None:
+    for bins in (discretise.published(values), discretise.quantile(values, number)):
+        told = discretise.rounded(bins, values)
+        np.testing.assert_array_equal(told.encode(values), bins.encode(values))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [(57.01, 57.5196, 57.5), (41, 42, 42), (41, 57, 50), (57013, 57519, 57500), (-5.2, -3.7, -4), (-0.2, 0.3, 0), (-3, 0, 0)],
+)  # fmt: skip
+def test_a_rounded_cut_point_has_the_fewest_digits(low: float, high: float, told: float) -> None:
+    assert discretise.rounded(Bins((float(high),)), [low, high]).cuts == (told,)
+
+
 @pytest.mark.parametrize("cuts", [(2.0, 1.0), (1.0, 1.0), (float("nan"),), (float("inf"),)])
 def test_bad_cuts_are_refused(cuts: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="increasing order"):

@@ -58,7 +58,7 @@ def test_values_of_single_records_are_not_listed(name):
 
 @pytest.mark.parametrize("name", ["names in a table", "incomes in a table"])
 def test_control_unchecked_all_are(name):
-    with mock.patch.object(coding, "_check_found"):
+    with mock.patch.object(coding, "_check_found"), mock.patch.object(coding, "rounded", lambda bins, _: bins):
         told = json.dumps(run(*TASKS[name]), default=str)
     values = NAMES if name.startswith("names") else [repr(float(income)) for income in INCOMES]
     assert sum(value in told for value in values) >= ROWS - 1
@@ -68,6 +68,36 @@ def test_control_unchecked_all_are(name):
 def test_ordinary_bins_are_found(bins):
     asked = {"columns": ["income", "ill"], "bins": bins}
     assert run("scalar_product", "contingency", asked)["axes"][0]["cuts"]
+
+
+FOUND = {
+    "table": ("scalar_product", "contingency", {"columns": ["income", "ill"]}),
+    "network": ("vertibayes", "fit", {"columns": ["income", "ill"], "structure": [["ill", "income"]]}),
+    "ensemble": ("bayesian_ensemble", "fit", {"label": "ill", "features": ["income", "sex"], "members": "party"}),
+}
+
+
+def found_cuts(question, bins):
+    """Return the cut points of incomes that an answer tells, and the answer without these."""
+    method, function, asked = FOUND[question]
+    result = run(method, function, {**asked, "bins": bins})
+    if question == "table":
+        return result["axes"][0]["cuts"], result["counts"]
+    model = result["model"] if question == "network" else result["model"]["members"][0]["network"]
+    return model["nodes"]["income"]["cuts"], model["tables"]
+
+
+@pytest.mark.parametrize("bins", ["published", "quantile", 10])
+@pytest.mark.parametrize("question", FOUND)
+def test_no_cut_point_is_the_value_of_a_record(question, bins):
+    """A published result told to all digits what one person in ten earns, and so to who knows a person's income that this one is in the file."""
+    told, counts = found_cuts(question, bins)
+    assert told
+    assert not np.isin(told, INCOMES).any()
+    with mock.patch.object(coding, "rounded", lambda cuts, _: cuts):
+        own, same = found_cuts(question, bins)
+    assert np.isin(own, INCOMES).all(), "control"
+    assert same == counts, "the bins hold the same records"
 
 
 def test_a_few_rare_categories_are_found():

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from fedbayes.federation.errors import ThresholdError
 from fedbayes.typing import Floats, Indices
 
+from ..cox.moments import between
 from ..cox.narrow import FAR_APART, few, is_narrow, vanishes
 from ..cox.survival import DECILES, prediction_groups, revealable_moments
 from .columns import Survival
@@ -194,7 +195,8 @@ def _apart(outcome: Survival, times: Floats, limit: int) -> bool:
 def own_times(outcome: Survival, limit: int, events: Floats | None = None) -> Floats:
     """Return those quantiles (10 % to 90 %) of the event times that lie far enough apart for the node, (times,).
 
-    Quantiles are those of the times of some `events`, (events,), or of those of the outcome.
+    Quantiles are those of the times of some `events`, (events,), or of those of the outcome; each is a round number before the next event, and need be no
+    event's own time.
 
     Raises
     ------
@@ -203,7 +205,8 @@ def own_times(outcome: Survival, limit: int, events: Floats | None = None) -> Fl
     """
     kept: list[float] = []
     told = outcome.time[outcome.event == 1] if events is None else events
-    for time in np.unique(np.quantile(told, DECILES)):
+    reached = np.unique(np.quantile(told, DECILES, method="lower"))
+    for time in between(reached, np.unique(told)):
         if _apart(outcome, np.array([*kept, time]), limit):
             kept.append(float(time))
     if len(kept) < 2:

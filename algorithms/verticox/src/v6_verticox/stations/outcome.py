@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, Decimal
-
 import numpy as np
 
 from fedbayes.typing import Floats, Indices
 
 from ..cox.likelihood import RiskSets, evaluate_predictor
+from ..cox.moments import between
 from ..messages.setup import Outcome
 from ..shares.sorting import OutcomeHolder
 from .columns import Survival
 
 SPARSER = 3  # nobody knows how many of the events between two points are complete: with a third of them it is still `minimum_count`
 ENOUGH = 1.0 - 1e-9  # rounding of equal weights takes no point away
-DIGITS = 17  # of a time at most: more do not tell two floating-point numbers apart
 
 
 def describe(
@@ -88,7 +86,7 @@ def _points(outcome: Survival, holder: OutcomeHolder, per_edge: int) -> tuple[li
     for code in range(strata):
         ends = moments[_ends((own[code], per_edge), *mixed)]
         of_stratum = begins[holder.code[begins] == code]
-        edges += _between(ends, np.unique(outcome.time))
+        edges += between(ends, np.unique(outcome.time))
         rows += of_stratum[np.searchsorted(holder.when[of_stratum], ends, side="right") - 1].tolist()
         codes += [code] * len(ends)
     return edges, rows, codes
@@ -106,20 +104,3 @@ def _ends(*parts: tuple[Floats, int]) -> Indices:
             found.append(step)
             since = [(0.0, 0.0)] * len(parts)
     return np.array(found, dtype=np.intp)
-
-
-def _between(moments: Floats, times: Floats) -> list[float]:
-    """Return of each moment, one of all `times`, the number of the fewest decimals from it on and before the next time."""
-    following = np.append(times[1:], 2.0 * times[-1] - times[max(len(times) - 2, 0)])
-    nexts = following[np.searchsorted(times, moments)]
-    return [_shortest(moment, end) for moment, end in zip(moments.tolist(), nexts.tolist(), strict=True)]
-
-
-def _shortest(low: float, high: float) -> float:
-    """Return the least number from `low` on with the fewest decimals that one below `high` has; of few decimals, as of a whole number, it is often itself."""
-    exact = Decimal(repr(low))
-    for exponent in range(0, min(0, exact.adjusted() - DIGITS), -1):
-        number = float(exact.quantize(Decimal((0, (1,), exponent)), ROUND_CEILING))
-        if low <= number < high:
-            return number
-    return low

@@ -1,13 +1,14 @@
 """Bins for numeric columns: [low, high), open at both ends, so that later values always have a bin.
 
 Cut points found in data are facts about the data (order statistics): where they may not be public, give the
-cuts.
+cuts. `rounded` puts them between two values, so that none need be a record's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
 from math import log2
 
 import numpy as np
@@ -19,6 +20,7 @@ from .model import MISSING, Codes
 
 MINIMUM_RECORDS = 10  # of a published bin (van Daalen et al.)
 MINIMUM_SHARE = 0.1  # of a published bin, of all records
+DIGITS = 17  # of a number at most: more do not tell two floating-point numbers apart
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,33 @@ def quantile(values: npt.ArrayLike, bins: int = 5) -> Bins:
         return Bins()
     inner = np.quantile(numbers, np.arange(1, bins) / bins, method="higher")
     return Bins(tuple(float(cut) for cut in np.unique(inner) if cut > numbers.min()))
+
+
+def rounded(bins: Bins, values: npt.ArrayLike) -> Bins:
+    """Return bins that hold the same of some values, with cut points of the fewest digits: each was a value, and lies now between it and the next lower one.
+
+    Parameters
+    ----------
+    bins : Bins
+        Of which every cut point is a value, and not the least.
+    values : float array, shape (rows,)
+        NaN = missing.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    distinct = np.unique(numbers[~np.isnan(numbers)])
+    lower = distinct[np.searchsorted(distinct, bins.cuts) - 1]
+    return Bins(tuple(_roundest(low, cut) for low, cut in zip(lower.tolist(), bins.cuts, strict=True)))
+
+
+def _roundest(low: float, high: float) -> float:
+    """Return the number of the fewest digits above `low`, `high` at most; 0 between a negative number and one that is not."""
+    exact = Decimal(repr(high))
+    first = max(exact.adjusted(), Decimal(repr(low)).adjusted()) + 1
+    for exponent in range(first, first - DIGITS, -1):
+        number = float(exact.quantize(Decimal((0, (1,), exponent)), ROUND_FLOOR))
+        if low < number <= high:
+            return number
+    return high
 
 
 def equal_width(low: float, high: float, bins: int) -> Bins:

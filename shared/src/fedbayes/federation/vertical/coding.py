@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...bayes.dictionaries.entry import Cut
-from ...bayes.network.discretise import Bins, equal_width, published, quantile
+from ...bayes.network.discretise import Bins, equal_width, published, quantile, rounded
 from ...bayes.schema import LARGEST_BOUND, Column
 from ...bayes.values import column_codes
 from ...bayes.values.encoding import canonical_text, number_written
@@ -196,13 +196,13 @@ def _is_numeric(values: Any) -> bool:
 
 
 def _bins(rule: Any, numbers: npt.NDArray[np.float64], column: Column | None) -> tuple[Bins, bool]:
-    """Return the bins and whether they are public."""
+    """Return the bins and whether they are public; those that are found in data have no record's own value as a cut point, where others hold the same."""
     if isinstance(rule, list | tuple):
         return Bins(tuple(float(cut) for cut in rule)), True
     if rule == "published":
-        return published(numbers), False
+        return rounded(published(numbers), numbers), False
     if rule == "quantile" or (column is None and rule not in ("published",)):
-        return quantile(numbers, rule if isinstance(rule, int) else DEFAULT_BINS), False
+        return rounded(quantile(numbers, rule if isinstance(rule, int) else DEFAULT_BINS), numbers), False
     low, high = column.bounds if column is not None and column.bounds is not None else (0.0, 1.0)
     return equal_width(low, high, rule if isinstance(rule, int) else DEFAULT_BINS), True
 
