@@ -34,7 +34,7 @@ def by_other_rows(federation: Federation, model: Ensemble, stations: Sequence[in
     request = LocalRequest(model.to_json())
     summed = federation.secure_sum("partial_tested", request, stations, TalliesReply, field="vector", last=True)
     right, seen = lift(summed).reshape(len(model.members), 2, len(model.classes)).swapaxes(0, 1).astype(np.float64)
-    return weighed(federation, model, by_score(balanced(right, seen)))
+    return weighed(federation, model, by_score(coarse(right, seen, federation.minimum_count)))
 
 
 def by_folds(
@@ -70,7 +70,8 @@ def by_folds(
         positions = _positions(model, tables, asked.label)
         right[number] += table[np.arange(len(model.classes)), positions]
         seen[number] += table[:, positions].sum(axis=0)
-    return weighed(federation, model, above_chance(balanced(right, seen), len(model.classes)))
+    scores = coarse(right, seen, federation.minimum_count)
+    return weighed(federation, model, above_chance(scores, len(model.classes)))
 
 
 def _positions(model: Ensemble, tables: SecureTables, label: str) -> list[int]:
@@ -109,6 +110,16 @@ def balanced(right: Floats, seen: Floats) -> list[float]:
     recall = np.divide(right, seen, out=np.zeros_like(right), where=seen > 0)
     scores: list[float] = (recall.sum(axis=1) / np.maximum((seen > 0).sum(axis=1), 1)).tolist()
     return scores
+
+
+def coarse(right: Floats, seen: Floats, minimum: float) -> list[float]:
+    """Return each member's balanced accuracy in steps of one record where nodes hide small counts: its digits say how often it is wrong, class by class."""
+    exact = balanced(right, seen)
+    if minimum <= 1:
+        return exact
+    steps = np.maximum(seen.sum(axis=1), 1.0)
+    told: list[float] = (np.round(np.array(exact) * steps) / steps).tolist()
+    return told
 
 
 def weighed(federation: Federation, model: Ensemble, weights: Sequence[float]) -> Ensemble:

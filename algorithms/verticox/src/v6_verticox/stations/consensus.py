@@ -15,12 +15,13 @@ from fedbayes.federation.guards.once import asked_once
 from fedbayes.typing import Floats
 
 from ..cox.consensus import Consensus, coefficients_step, target
-from ..cox.likelihood import RiskSets, evaluate_predictor
+from ..cox.likelihood import RiskSets
 from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from ..messages.setup import Plan
 from .dealer import dealt
 from .holder import ShareHolder
 from .inputs import own_numbers
+from .outcome import told_likelihood
 from .seen import masked_predictor, refuse_seen_placement, total_predictor
 from .sums import masked_for
 
@@ -115,7 +116,7 @@ def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryR
         {member: station.seal(member, payload, f"broadcast|{step}") for member in plan.senders},
         station.further(float(primal)),
         station.further(float(dual)),
-        station.further(float(evaluate_predictor(risk, total)[0])),
+        station.further(told_likelihood(risk, total, int(outcome["event"].sum()), station.policy.minimum_count)),
     )
 
 

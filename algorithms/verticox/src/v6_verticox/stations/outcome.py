@@ -8,6 +8,7 @@ from fedbayes.typing import Floats, Indices
 
 from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..cox.moments import between
+from ..cox.scores import coarse_start
 from ..messages.setup import Outcome
 from ..shares.sorting import OutcomeHolder
 from .columns import Survival
@@ -36,9 +37,9 @@ def describe(
     residuals : bool
         Whether score residuals are wanted with Breslow's ties, for which tied events are rows of their own too.
 
-    **Reveals** to central: number of events (with case weights their sum too), sizes of the strata, the log partial likelihood at zero, and about
-    events / `per_edge` times with the number of rows at risk there, as a life table does; with Efron's ties, and for score residuals, also the
-    sizes of ties of at least `per_edge` events and how many rows lie between these, rounded up to multiples of `per_edge`, and the size of the largest
+    **Reveals** to central: number of events (with case weights their sum too), sizes of the strata, the log partial likelihood at zero (of few records in
+    steps), and about events / `per_edge` times with the number of rows at risk there, as a life table does; with Efron's ties, and for score residuals, also
+    the sizes of ties of at least `per_edge` events and how many rows lie between these, rounded up to multiples of `per_edge`, and the size of the largest
     other tie; with Breslow's whether there are ties.
     """
     own = flat or residuals
@@ -54,7 +55,7 @@ def describe(
         events=int(outcome.event.sum()),
         strata=[int(size) for size in holder.sizes],
         strata_names=outcome.strata_names,
-        log_likelihood=null,
+        log_likelihood=null if per_edge <= 1 else coarse_start(null, len(outcome.time), int(outcome.event.sum())),
         edges=edges,
         edge_strata=strata,
         edge_rows=rows,
@@ -104,3 +105,10 @@ def _ends(*parts: tuple[Floats, int]) -> Indices:
             found.append(step)
             since = [(0.0, 0.0)] * len(parts)
     return np.array(found, dtype=np.intp)
+
+
+def told_likelihood(risk: RiskSets, predictor: Floats, events: int, minimum_count: int) -> float:
+    """Return the log partial likelihood at a predictor, (records,), as far from that at zero as it is, from what is told of that."""
+    zero = evaluate_predictor(risk, np.zeros(len(predictor)))[0]
+    told = zero if minimum_count <= 1 else coarse_start(zero, len(predictor), events)
+    return float(evaluate_predictor(risk, predictor)[0] - zero + told)

@@ -41,6 +41,7 @@ from ..shares.travel import pack
 from .dealer import dealt
 from .holder import PURPOSE, ShareHolder
 from .inputs import own_numbers
+from .outcome import told_likelihood
 from .sums import masked_for, received
 
 LARGEST = 2.0**20
@@ -134,7 +135,8 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     risk = RiskSets.of(outcome["time"], outcome["event"], outcome["stratum"], request.ties)
     moves, combination = _moves(station, risk, step, reached, request.searches)
     predictor = moves @ combination
-    log_likelihood, residuals, _ = evaluate_predictor(risk, predictor)
+    residuals = evaluate_predictor(risk, predictor)[1]
+    events, least = int(outcome["event"].sum()), station.policy.minimum_count
     vectors = np.column_stack([residuals, *[curvature_product(risk, predictor, move) for move in moves.T]])
     encoded = Wide.encode(vectors, RESIDUAL_BITS)
     masked = encoded - expand_wide(holder.key, f"residuals|{step}", vectors.shape)
@@ -151,7 +153,7 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
         station.share(masked.to_words()),
         station.share(shares.to_words()),
         station.further(own_columns.T @ vectors),
-        station.further(log_likelihood),
+        station.further(told_likelihood(risk, predictor, events, least)),
         station.further(told.tolist()),
         station.further(combination.tolist()),
         holder.seal_all(entries, f"published|{step}"),
