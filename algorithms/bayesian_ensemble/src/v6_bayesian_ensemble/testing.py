@@ -118,8 +118,8 @@ def coarse(right: Floats, seen: Floats, minimum: float) -> list[float]:
     if minimum <= 1:
         return exact
     steps = np.maximum(seen.sum(axis=1), 1.0)
-    told: list[float] = (np.round(np.array(exact) * steps) / steps).tolist()
-    return told
+    scores: list[float] = (np.round(np.array(exact) * steps) / steps).tolist()
+    return scores
 
 
 def weighed(federation: Federation, model: Ensemble, weights: Sequence[float]) -> Ensemble:

@@ -110,5 +110,5 @@ def _ends(*parts: tuple[Floats, int]) -> Indices:
 def told_likelihood(risk: RiskSets, predictor: Floats, events: int, minimum_count: int) -> float:
     """Return the log partial likelihood at a predictor, (records,), as far from that at zero as it is, from what is told of that."""
     zero = evaluate_predictor(risk, np.zeros(len(predictor)))[0]
-    told = zero if minimum_count <= 1 else coarse_start(zero, len(predictor), events)
-    return float(evaluate_predictor(risk, predictor)[0] - zero + told)
+    start = zero if minimum_count <= 1 else coarse_start(zero, len(predictor), events)
+    return float(evaluate_predictor(risk, predictor)[0] - zero + start)

@@ -214,7 +214,9 @@ class Entered:
     def _product(self, text: str, rows: linked.Rows) -> Floats:
         """Return the product of columns, (rows,)."""
         read = json.loads(text)
-        return np.prod([self._numbers(json.dumps([name, words]), rows) for name, words in read.items()], axis=0)
+        columns = [self._numbers(json.dumps([name, words]), rows) for name, words in read.items()]
+        product: Floats = np.prod(columns, axis=0)
+        return product
 
     def _numbers(self, text: str, rows: linked.Rows) -> Floats:
         """Return case weights, or other numbers, (rows,), NaN where a cell is missing."""

@@ -73,7 +73,7 @@ class Linked(Record):
         digest = hashlib.sha256(words.encode()).hexdigest()
         names = [f"{COLUMN}{total}\x1f{name}" for name in sorted(columns)]
         linked = [] if by is None else [f"{BY}{name}" for name in names]
-        known = [*((name, digest) for name in names), *((name, str(by)) for name in linked)]
+        wanted = [*((name, digest) for name in names), *((name, str(by)) for name in linked)]
 
         def remember(remembered: Remembered) -> bool:
             fresh = [name for name in names if not remembered.has(name, digest)]
@@ -81,11 +81,11 @@ class Linked(Record):
                 return False
             if any(self._refused(remembered, name, rows_of(words, total), minimum) for name in fresh):
                 return False
-            for one in (*known, (SETS, words)):
+            for one in (*wanted, (SETS, words)):
                 remembered.add(*one)
             return True
 
-        return self._admits(lambda earlier: all(earlier.has(*one) for one in known), remember)
+        return self._admits(lambda earlier: all(earlier.has(*one) for one in wanted), remember)
 
     def _refused(self, remembered: Remembered, name: str, new: Rows, minimum: int) -> bool:
         wanted = remembered.of(name)
