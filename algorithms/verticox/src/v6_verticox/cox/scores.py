@@ -36,8 +36,8 @@ def coarse_start(log_likelihood: float, records: int, events: int) -> float:
     """Return a log partial likelihood at zero as it is told, in steps of which each holds at least the root of all ways in which the events may lie.
 
     Without covariates it is a sum of logarithms of how many records are at risk at each event: of 40 records its digits left some 500 of a billion ways in
-    which 30 events may lie among them, so nearly told which of them, in the order of the times, had one. With some 110 records and more a step is below a
-    float's digits.
+    which 30 events may lie among them, so nearly told which of them, in the order of the times, had one. With 110 records, of which half have an event, a
+    step is below a float's digits.
     """
     ways = math.lgamma(records + 1) - math.lgamma(events + 1) - math.lgamma(records - events + 1)
     spread = math.sqrt(2.0 * math.pi * math.e * events * (1.0 - events / max(records, 1)))
