@@ -127,6 +127,15 @@ def test_the_loss_is_seen_where_every_party_counts_as_honest():
     assert [shares.honest_parties(n, shares.HONEST_FRACTION) for n in (1, 2, 3, 5, 10)] == [1, 1, 2, 4, 8]
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "counted", "lost"), [(0.1, 2, 0.61), (0.1, 8, 0.16), (1.0, 2, 1.68), (1.0, 8, 1.13), (2.0, 2, 2.69)]
+)
+def test_stated_what_is_lost_where_one_more_withholds_its_share_than_the_fraction_says(epsilon, counted, lost):
+    """As many as the threat model says; those that it counts on lose what is promised."""
+    assert loss_of_law(sum_of_shares(counted, counted, epsilon)) <= epsilon * (1 + 1e-9)
+    assert loss_of_law(sum_of_shares(counted - 1, counted, epsilon)) == pytest.approx(lost, abs=0.005)
+
+
 @pytest.mark.parametrize("parties", [2, 3, 6, 11])
 def test_diluted_noise_suffices_without_ones_own(parties):
     """Of all the others, each adds noise with this probability: that none does has at most the probability delta."""

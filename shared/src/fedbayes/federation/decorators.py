@@ -24,7 +24,7 @@ from vantage6.algorithm.tools.util import info as log_info
 from ..bayes.values.encoding import SchemaError, composed_all
 from ..dp.shares import HONEST_FRACTION
 from .declare import arguments_of
-from .errors import KINDS, ArgumentError, MessageError, describe, log_line, rebuild
+from .errors import KINDS, ArgumentError, MessageError, StationError, describe, log_line, rebuild, schema_errors
 from .gate import check_reply_class
 from .guards import arrival, dictionaries, refusing
 from .messages.codec import decode, encode
@@ -200,7 +200,8 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
         for text in asked.unused():
             federation.warn(text)
         federation.honest_fraction = getattr(asked, "honest_fraction", HONEST_FRACTION)
-        return function(federation, asked)
+        with schema_errors(StationError, "what the stations sent"):
+            return function(federation, asked)
 
     @functools.wraps(function)
     def wrapper(*positional: Any, mock_client: Any = None, **arguments: Any) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def _exchanged(private_bytes: bytes, peer_public: bytes) -> bytes:
     return _private(private_bytes).exchange(X25519PublicKey.from_public_bytes(peer_public))
 
 
-def seal(key: bytes, payload: bytes, associated: bytes) -> bytes:
+def seal(key: bytes, payload: bytes, associated: bytes, nonce: bytes | None = None) -> bytes:
     """Seal a payload for the holder of the same key.
 
     Parameters
@@ -176,6 +176,8 @@ def seal(key: bytes, payload: bytes, associated: bytes) -> bytes:
         What only the receiver may read.
     associated : bytes
         Where the message belongs: job, round, sender, receiver. It is authenticated and not sent.
+    nonce : bytes, optional
+        Looks random, and is of this payload alone under this key; by default it is drawn.
 
     Returns
     -------
@@ -189,7 +191,7 @@ def seal(key: bytes, payload: bytes, associated: bytes) -> bytes:
     """
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-    nonce = secret_bytes(NONCE_BYTES)
+    nonce = nonce or secret_bytes(NONCE_BYTES)
     sealed: bytes = nonce + ChaCha20Poly1305(key).encrypt(nonce, payload, associated)
     return sealed
 

@@ -26,9 +26,8 @@ from ..node.secrets import once, own_keys
 from ..perimeter.envelope import LEAST_FILED, PROTOCOL, Request, filed, open_reply, question, seal_body
 from ..perimeter.manifest import Manifest, ModelSeal, model_digest
 from ..perimeter.peers import lasting_keys
+from .contents import COSTS, checked
 from .waiting import SILENT_SECONDS, TIMEOUT_SECONDS, cause, may_be_asked_again, results_of
-
-COSTS = ("epsilon", "delta", "queries")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +153,14 @@ class Transport:
         packed = pack(content)
         digest = question(plain, packed)
         if manifest is not None:
-            plain = seal_body(plain, packed, self._keys, manifest, to)
+            plain = seal_body(plain, packed, digest, self._keys, manifest, to)
             self._has_manifest.update(to)
         return Sent(plain.sign(self._signer), digest, to)
 
     def _is_near(self, to: tuple[int, ...]) -> bool:
         """Return whether a request goes to the station of this organization alone, which has the same folder of the job."""
         own = to == (self._run.organization,)
-        return own and self.manifest is not None and not self._run.mock and self._memory.has_keys()
+        return own and self.manifest is not None and not self._run.mock and self._memory.has_station()
 
     def create(self, sent: Sent, round_name: str) -> int:
         """Make the sub-task of a request; return its id. `StationError` if the server does not take it."""
@@ -234,15 +233,14 @@ class Transport:
             raise MessageError("a reply comes from an organization that was not asked; the job stops")
         if self.manifest is not None and self.manifest.cards[member].exchange != public_key:
             raise MessageError(f"{self._name(member)}: the reply was not sealed with the station's key; the job stops")
+        content = checked(content)
         if "reply" in content:
             self.answered.add(member)
-        spent = content.get("spent")
-        if isinstance(spent, dict):
-            before = self.spent.setdefault(member, dict.fromkeys(COSTS, 0.0))
-            for name in COSTS:
-                before[name] += float(spent.get(name) or 0.0)
+        before = self.spent.setdefault(member, dict.fromkeys(COSTS, 0.0))
+        for name, cost in content["spent"].items():
+            before[name] += float(cost)
         if content.get("token"):
-            self._tokens[member] = str(content["token"])
+            self._tokens[member] = content["token"]
         return member, content
 
     def costs(self) -> str:
@@ -284,10 +282,13 @@ def summed(parts: Sequence[Any]) -> np.ndarray[Any, Any]:
     Raises
     ------
     MessageError
-        If the masks do not fit: a station was told another manifest, round or set of participants.
+        If the masks do not fit: a station was told another manifest, round or set of participants. Or if the arrays differ in length, or some are not masked.
     """
     if parts and all(isinstance(part, Masked) for part in parts):
         if int(reconstruct([part.check for part in parts])[0]) != 0:
             raise MessageError(UNFITTING)
         parts = [part.value for part in parts]
-    return reconstruct([np.asarray(part) for part in parts])
+    try:
+        return reconstruct([np.asarray(part, dtype=np.uint64) for part in parts])
+    except (ValueError, TypeError):  # TypeError: some are masked, and some are not
+        raise MessageError("the stations' answers differ in length or kind; use one version everywhere") from None

@@ -212,6 +212,10 @@ class Memory:
         """Return whether this station has a key pair of the job."""
         return (self.path / KEY_FILE).exists()
 
+    def has_station(self) -> bool:
+        """Return whether this folder is that of a station which takes part in the job, or took part until it ended."""
+        return self.has_keys() or (self.path / OVER_FILE).exists()
+
     def keys(self) -> KeyPair:
         """Return this station's key pair of the job, made when first asked for; `MessageError` if the job has ended here."""
         self.check_not_over()

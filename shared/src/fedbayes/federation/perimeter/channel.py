@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ...mpc.relay import KEY_BYTES, KeyPair, SealBroken, pairwise_key, seal, unseal
+from ...mpc.relay import KEY_BYTES, KeyPair, SealBroken, seal, unseal
 from ...mpc.secure_sum import pairwise_mask
 from ...randomness import secret_bytes
 from ...typing import Array
@@ -77,7 +77,7 @@ class Channel:
         if peer not in self.members or peer == self.organization:
             raise MessageError(f"organization {peer} is not a member of the channel of this job")
         pair = f"{min(peer, self.organization)}|{max(peer, self.organization)}"
-        return pairwise_key(self._keys, self._manifest.cards[peer].exchange, f"{self._job}|{pair}|{purpose}".encode())
+        return self._manifest.cards[peer].shared(self._keys, f"{self._job}|{pair}|{purpose}".encode())
 
     def mask_key(self, peer: int, purpose: str) -> bytes:
         """Return 32 bytes for masks that cancel between this station and `peer`: the same at both only if they link the same records."""

@@ -8,12 +8,12 @@ Whoever carries envelopes sees sizes and times only. A changed, repeated or misp
 from __future__ import annotations
 
 import hashlib
+import hmac
 from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
-from ...mpc.relay import KEY_BYTES, KeyPair, SealBroken, SigningPair, is_signed, pairwise_key, seal, unseal
-from ...randomness import secret_bytes
+from ...mpc.relay import KEY_BYTES, NONCE_BYTES, KeyPair, SealBroken, SigningPair, is_signed, pairwise_key, seal, unseal
 from ..errors import MessageError
 from ..messages.codec import Message, decode, encode
 from ..messages.packing import pack, unpack
@@ -151,18 +151,23 @@ def _key_context(request: Request, organization: int) -> bytes:
     return f"request|{request.session}|{request.manifest_hash}|{organization}".encode()
 
 
-def seal_body(request: Request, packed: bytes, keys: KeyPair, manifest: Manifest, stations: tuple[int, ...]) -> Request:
-    """Return a request with its message sealed for stations.
+def seal_body(
+    request: Request, packed: bytes, asked: str, keys: KeyPair, manifest: Manifest, stations: tuple[int, ...]
+) -> Request:
+    """Return a request with its message sealed for stations; `asked` is the digest of the question.
+
+    The same keys and question give the same seal, whose secrets follow from central's: of a central that is run again a station where the job is over knows
+    the signature, by which it finds its reply; it has no key any more to read more with.
 
     **Reveals** sizes and times to who carries it, the message to `stations`. **Assumes** that the manifest's keys are theirs.
     """
-    content_key = secret_bytes(KEY_BYTES)
+    drawn = hmac.digest(keys.private_bytes, f"seal|{asked}|{stations}".encode(), "sha512")
+    content_key, nonce = drawn[:KEY_BYTES], drawn[KEY_BYTES:][:NONCE_BYTES]
     sealed_keys = {}
     for member in stations:
         context = _key_context(request, member)
-        shared = pairwise_key(keys, manifest.cards[member].exchange, context)
-        sealed_keys[member] = seal(shared, content_key, context)
-    return replace(request, body=None, sealed=seal(content_key, packed, request.asked), keys=sealed_keys)
+        sealed_keys[member] = seal(manifest.cards[member].shared(keys, context), content_key, context, nonce)
+    return replace(request, body=None, sealed=seal(content_key, packed, request.asked, nonce), keys=sealed_keys)
 
 
 def open_body(request: Request, organization: int, keys: KeyPair) -> Any:

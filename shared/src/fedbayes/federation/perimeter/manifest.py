@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from ...dp.shares import HONEST_FRACTION
-from ...mpc.relay import KEY_BYTES, SigningPair, is_signed
+from ...mpc.relay import KEY_BYTES, KeyPair, SigningPair, is_signed, pairwise_key
 from ..errors import MessageError
 from ..messages.codec import Message, encode
 
@@ -132,6 +132,13 @@ class Card(Message):
             self.identity, self.signature, text_of("card", session, self.organization, self.exchange)
         ):
             raise MessageError(f"the keys of organization {self.organization} are not signed by it; the job stops")
+
+    def shared(self, keys: KeyPair, context: bytes) -> bytes:
+        """Return the key that the organization shares with the owner of `keys`; `MessageError` if it shows a key that makes none."""
+        try:
+            return pairwise_key(keys, self.exchange, context)
+        except ValueError:
+            raise MessageError(f"organization {self.organization} shows no usable key; the job stops") from None
 
 
 class ModelSeal(Message):
