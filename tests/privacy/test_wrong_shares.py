@@ -15,6 +15,7 @@ from test_linked_alike import DOMAIN, federation, tables
 
 from fedbayes.federation.errors import StationError
 from fedbayes.federation.vertical import opening
+from fedbayes.mpc import alignment
 from fedbayes.mpc.shared_products import HelperSide
 
 THREE = {"columns": ["sex", "ill", "where"], "id_column": "id"}
@@ -89,3 +90,17 @@ def test_stated_a_station_that_lies_and_sees_the_result_reads_a_record() -> None
     with federation() as running, entered_wrong(5000):
         state = np.abs(counts(running, {**TWO, **PRIVATE})).sum(axis=0)
     assert (state > 2500).sum() == 1
+
+
+def test_stated_a_helper_that_leaves_a_record_out_and_sees_two_results_reads_it() -> None:
+    """Where nodes have no folder database; others refuse the second one (`tests/shared/federation/test_linked_records.py`)."""
+    match = alignment.intersect
+
+    def without_the_first(stations: Any, lists: Any) -> Any:
+        return {party: places[1:] for party, places in match(stations, lists).items()}
+
+    with federation() as running:
+        honest = counts(running, TWO)
+        with mock.patch.object(alignment, "intersect", without_the_first):
+            fewer = counts(running, TWO)
+    assert sorted((honest - fewer).ravel()) == [*([0] * (honest.size - 1)), 1]

@@ -12,7 +12,7 @@ from fedbayes.bayes.evaluation.small_counts import shown
 from fedbayes.bayes.evaluation.tallies import Tallies
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, Parties, Preflight, results
-from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError
+from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, adding_up
 from fedbayes.federation.horizontal import SumReply, load_model
 
 from .arguments import Evaluate
@@ -81,17 +81,18 @@ def _graded(federation: Federation, data: dict[str, Any], lattice: Lattice, plan
     stations = tuple(plan.owners)
     asked = tuple(sorted({*stations, plan.dealer}))
     masked = federation.round("partial_scores", ScoresRequest(data, plan), asked, ScoresReply)
-    requests = {
-        member: GradesRequest(
-            data,
-            plan,
-            {sender: masked[sender].openings[member] for sender in stations if sender != member}
-            if member in plan.counters
-            else {},
-            masked[plan.dealer].keys.get(member),
-        )
-        for member in stations
-    }
+    with adding_up():
+        requests = {
+            member: GradesRequest(
+                data,
+                plan,
+                {sender: masked[sender].openings[member] for sender in stations if sender != member}
+                if member in plan.counters
+                else {},
+                masked[plan.dealer].keys.get(member),
+            )
+            for member in stations
+        }
     summed = federation.secure_sum("partial_grades", requests, stations, SumReply, field="vector", last=True)
     if summed.shape != (tally_size(lattice.classes) + 1,):
         raise MessageError("the tallies do not fit the model; use one version everywhere")

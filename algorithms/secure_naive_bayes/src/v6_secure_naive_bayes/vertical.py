@@ -14,7 +14,7 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.naive_bayes.unknown import loud_warnings
 from fedbayes.dp.laws import usual_deviation
 from fedbayes.federation import Federation, Parties
-from fedbayes.federation.errors import ArgumentError, MessageError
+from fedbayes.federation.errors import ArgumentError, MessageError, adding_up
 from fedbayes.federation.horizontal import (
     Columns,
     asked_columns,
@@ -281,4 +281,5 @@ def posteriors(
         "bytes_per_station": len(codes) * classes * width,
         "seconds_decrypting": round(time.monotonic() - began, 4),
     }
-    return model.class_scores(counts, products, (codes >= 0).sum(axis=1))[back], report
+    with adding_up():
+        return model.class_scores(counts, products, (codes >= 0).sum(axis=1))[back], report

@@ -164,6 +164,19 @@ def sampling_errors() -> Iterator[None]:
 
 
 @contextmanager
+def adding_up() -> Iterator[None]:
+    """Inside, central computes with what organizations answered: what does not fit together, which one that deviates can have, is a `StationError`."""
+    try:
+        yield
+        return
+    except (ValueError, TypeError, LookupError, ArithmeticError):
+        pass
+    raise StationError(
+        "what the organizations answered does not fit together; use one version everywhere, or one of them deviates; the job stops"
+    )
+
+
+@contextmanager
 def schema_errors(kind: type[Exception], argument: str = "") -> Iterator[None]:
     """Raise the library's SchemaError as ``kind``; its text names a column and a remedy, never a value. `argument` is put before it where it is not there."""
     try:

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from .errors import PolicyError
+from .errors import MessageError, PolicyError
 from .messages.codec import Message, Wrapped, fields_of
 
 T = TypeVar("T")
@@ -91,6 +91,8 @@ class Broadcast(Message):
 
     def to_one(self, receiver: int) -> Broadcast:
         """Return it with the key of one receiver only, to be sent on to that one."""
+        if receiver not in self.keys:
+            raise MessageError("a station left out one of those that it has to tell something; the job stops")
         return Broadcast(self.content, {receiver: self.keys[receiver]})
 
 

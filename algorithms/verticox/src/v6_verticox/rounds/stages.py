@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from fedbayes.federation import Broadcast, Federation, Sealed
+from fedbayes.federation.errors import adding_up
 from fedbayes.mpc.relayed_sums import relayed
 from fedbayes.typing import Floats
 
@@ -121,9 +122,10 @@ class Stages:
 
 def _added_up(replies: list[StageReply]) -> Opened:
     """Return the sums of what share holders opened, in the order of the plan: uniform, as every part of them is."""
-    sums = {
-        name: relayed([np.asarray(reply.openings[name].value) for reply in replies]) for name in replies[0].openings
-    }
+    with adding_up():
+        sums = {
+            name: relayed([np.asarray(reply.openings[name].value) for reply in replies]) for name in replies[0].openings
+        }
     return Opened(sums, [reply.checksum.value for reply in replies if reply.checksum is not None])
 
 
@@ -131,7 +133,8 @@ def _added(replies: list[StageReply]) -> dict[str, Floats]:
     """Return the sums of the shares, as real numbers."""
     revealed: dict[str, Floats] = {}
     for name, bits in replies[0].frac_bits.value.items():
-        total = total_of(reply.revealed[name] for reply in replies)
+        with adding_up():
+            total = total_of(reply.revealed[name] for reply in replies)
         if name == CHECK:
             check_bound(total)
         else:

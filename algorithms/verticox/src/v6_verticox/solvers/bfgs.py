@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbayes.federation import Broadcast, Federation, Sealed
-from fedbayes.federation.errors import ConvergenceError, PlacementError
+from fedbayes.federation.errors import ConvergenceError, PlacementError, adding_up
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import expand_wide
 from fedbayes.typing import Floats
@@ -108,6 +108,10 @@ class SeenPredictor:
 
     def _seen(self, reply: ResidualReply, dealt: PredictReply) -> Seen:
         """Add the three terms of the products with the residual vectors."""
+        with adding_up():
+            return self._added(reply, dealt)
+
+    def _added(self, reply: ResidualReply, dealt: PredictReply) -> Seen:
         plan = self.plan
         masked = Wide.from_words(np.asarray(reply.masked.value))
         masks = [

@@ -15,7 +15,7 @@ from vantage6.algorithm.tools.util import info as log_info
 from ...mpc.relay import KeyPair, SigningPair
 from ...mpc.secure_sum import reconstruct
 from ...randomness import secret_bytes
-from ..errors import UNFITTING, MessageError, StationError
+from ..errors import UNFITTING, MessageError, StationError, adding_up
 from ..gate import Masked
 from ..messages.codec import Message, encode
 from ..messages.packing import pack
@@ -282,13 +282,13 @@ def summed(parts: Sequence[Any]) -> np.ndarray[Any, Any]:
     Raises
     ------
     MessageError
-        If the masks do not fit: a station was told another manifest, round or set of participants. Or if the arrays differ in length, or some are not masked.
+        If the masks do not fit: a station was told another manifest, round or set of participants.
+    StationError
+        If the arrays differ in length, or some are masked and others not.
     """
     if parts and all(isinstance(part, Masked) for part in parts):
         if int(reconstruct([part.check for part in parts])[0]) != 0:
             raise MessageError(UNFITTING)
         parts = [part.value for part in parts]
-    try:
+    with adding_up():
         return reconstruct([np.asarray(part, dtype=np.uint64) for part in parts])
-    except (ValueError, TypeError):  # TypeError: some are masked, and some are not
-        raise MessageError("the stations' answers differ in length or kind; use one version everywhere") from None

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
+from ...typing import Integers
 from ..errors import MessageError
 from ..gate import Sealed
+
+HASH = np.dtype("<u8")  # of an identifier, as stations send it
+PLACE = np.dtype("<i4")
+"""Of a row among the rows of a station, or in a union: as wide as the number of records may be (`engine.LARGE_RING_ROWS`)."""
 
 
 def encipher(key: bytes, plain: bytes, topic: str) -> bytes:
@@ -31,3 +38,10 @@ def letter_of(letters: Mapping[int, Sealed], receiver: int) -> Sealed:
     if receiver not in letters:
         raise MessageError("a parcel of the request is not for this station; the job stops")
     return letters[receiver]
+
+
+def places_of(plain: bytes) -> Integers:
+    """Return places of rows as they travel; `MessageError` if they are no whole numbers."""
+    if len(plain) % PLACE.itemsize:
+        raise MessageError("the places of a station's rows are malformed; the job stops")
+    return np.frombuffer(plain, dtype=PLACE).astype(np.int64)

@@ -41,7 +41,7 @@ from .messages import (
     TablesReply,
     TablesRequest,
 )
-from .roles import at_two_stations
+from .told import check_parcel, check_told, described_twice, hashes_for
 from .workspace import DTYPES, factor
 
 SMALL_RING_ROWS = 1 << 15  # counts of fewer rows fit into 16 bits
@@ -95,6 +95,7 @@ class Engine:
         self._seeded, request = seeded, SubmitRequest(self.setup, list(wanted), bits, seeded)
         self.replies = self.federation.round("partial_submit", request, self.setup.stations, SubmitReply)
         for member, reply in self.replies.items():
+            check_told(reply.factors.value, member, 0, bits, () if self.setup.union else wanted, reply.columns.value)
             self._register(member, 0, reply.factors.value, reply.parcel)
         return self.replies
 
@@ -119,7 +120,7 @@ class Engine:
         named = {name for table in deal for name in table}
         factors = [info for info in self.factors.values() if info.name in named]
         if self.setup.helper:
-            hashes = {member: reply.hashes[self.setup.helper] for member, reply in self.replies.items()}
+            hashes = {member: hashes_for(reply, self.setup.helper) for member, reply in self.replies.items()}
             request = MatchRequest(self.setup, hashes, factors, self.dealt, distinct=[list(pair) for pair in distinct])
             replies = self.federation.round("partial_match", request, [self.setup.helper], MatchReply)
             reply = replies[self.setup.helper]
@@ -141,7 +142,7 @@ class Engine:
         requests: dict[int, Message] = {}
         for matcher in dict.fromkeys(matcher_of(stations, party) for party in stations[1:]):
             senders = [stations[0], *matched_by(stations, matcher)]
-            sealed = {sender: self.replies[sender].hashes[matcher] for sender in senders}
+            sealed = {sender: hashes_for(self.replies[sender], matcher) for sender in senders}
             requests[matcher] = MatchRequest(self.setup, sealed, [], [])
         replies = self.federation.round("partial_match", requests, list(requests), MatchReply)
         parcels = [parcel for member, reply in replies.items() for parcel in reply.parcels(member)]
@@ -163,20 +164,14 @@ class Engine:
                 self.factors[info.name] = info
                 continue
             if earlier.width != info.width or earlier.stage != info.stage:
-                raise self._described_twice(info, (*earlier.holders, *info.holders))
+                raise described_twice(self.federation, self.setup, info, (*earlier.holders, *info.holders))
             everyone = sorted({*earlier.holders, *info.holders})
             self.factors[info.name] = FactorInfo(
                 info.name, info.columns, everyone, info.width, info.complete, info.bits, info.stage, everyone
             )
         if opened is not None:
+            check_parcel(opened, self.factors)
             self._deliveries.add(Parcel.of(member, stage, opened))
-
-    def _described_twice(self, info: FactorInfo, holders: Sequence[int]) -> ArgumentError | StationError:
-        """Return the refusal of a column in which two stations found other states."""
-        if not self.setup.union:
-            return at_two_stations(self.federation, info.columns[0], holders)
-        shared = ", ".join(f"'{column[:60]}'" for column in info.columns)
-        return StationError(f"two stations found other states in {shared}; give its categories or bounds in the domain")
 
     def view(self, name: str) -> str:
         """Return a factor of all states of another one but the last, which no record has; nothing is opened. Its name."""
@@ -219,7 +214,10 @@ class Engine:
         for product in made:
             self.factors[product.factor.name] = product.factor
         for member, reply in replies.items():
-            self._register(member, self._stage, reply.factors.value, reply.parcel)
+            told, is_helper = reply.factors.value, member == self.setup.helper
+            own = [] if is_helper else self.replies[member].columns.value
+            check_told(told, member, self._stage, ring, () if is_helper else wanted, own)
+            self._register(member, self._stage, told, reply.parcel)
         return {member: described(reply) for member, reply in replies.items()}
 
     def extend_by(self, function: str, requests: Callable[[int], Mapping[int, Message]]) -> None:
@@ -235,6 +233,7 @@ class Engine:
         self._stage += 1
         asked = requests(self._stage)
         for member, reply in self.federation.round(function, asked, sorted(asked), ExtendReply).items():
+            check_told(reply.factors.value, member, self._stage)
             self._register(member, self._stage, reply.factors.value, reply.parcel)
 
     def _product(self, name: str, left: str, right: str, bits: int) -> Product:

@@ -15,12 +15,12 @@ from ..gate import Sealed
 from ..guards.once import asked_once
 from ..station import Station
 from .announced import read_announcement
+from .ciphers import HASH, PLACE
 from .messages import Delivery, MatchReply, MatchRequest, Opened
 from .replication import HASHES, Replica, check_matched, workspace_of
 from .sides import dealt_corrections, helper_side
 from .workspace import DTYPES, Workspace
 
-HASH = np.dtype("<u8")  # of an identifier, as stations send it
 MATCHED_ONCE = "records are matched once in a job; start another job"
 """What is dealt beside them hides products of masks behind pads that follow from names: dealt for other masks too, it would show their difference."""
 
@@ -96,7 +96,7 @@ def _unsealed_lists(
 def _order(workspace: Workspace, party: int, positions: Integers) -> Opened:
     """Return a station's order for all stations; its places in a union for itself alone."""
     receivers = [party] if workspace.setup.union else workspace.setup.stations
-    return workspace.parcel("order", party, ["order"], positions.astype("<i4").tobytes(), receivers)
+    return workspace.parcel("order", party, ["order"], positions.astype(PLACE).tobytes(), receivers)
 
 
 def _deal(workspace: Workspace, request: MatchRequest, rows: int) -> dict[int, Sealed]:

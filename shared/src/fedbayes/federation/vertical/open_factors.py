@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import repeat
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, StationError
 from ..questions.factor_info import Wanted, factor_name
 from .engine import MOST_BYTES, ROUND_BYTES, SMALL_RING_ROWS, Engine
 from .planning import Columns, Plan, Planner, Step
 from .states import ColumnStates
+from .told import OTHERWISE
 
 
 class OpenFactors:
@@ -88,7 +89,9 @@ class OpenFactors:
         self._planner.narrow(column, view)
 
     def _note(self, columns: Columns, name: str, sizes: tuple[int, ...]) -> None:
-        """Note an open factor, and how many states it has of each column."""
+        """Note an open factor, and how many states it has of each column; `StationError` where it has others than its owner says of these."""
+        if name not in self._engine.factors or self._engine.factors[name].states != math.prod(sizes):
+            raise StationError(OTHERWISE)
         self._shapes[name] = sizes
         self._planner.add(columns, name)
 

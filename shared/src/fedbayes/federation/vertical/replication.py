@@ -16,7 +16,7 @@ from ..gate import Sealed
 from ..guards.once import opened_once
 from ..questions.factor_info import FactorInfo, part_of
 from ..station import Station
-from .ciphers import decipher, encipher, letter_of
+from .ciphers import HASH, PLACE, decipher, encipher, letter_of, places_of
 from .identifiers import check_equal_rows
 from .messages import Delivery, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
@@ -87,7 +87,11 @@ class Replica(Workspace):
                 "only the second and the third station match, each the pairs that it is not of; start the job again"
             )
         opened = {owner: self.station.unseal(owner, sealed, HASHES) for owner, sealed in request.hashes.items()}
-        lists = {owner: np.frombuffer(hashes, dtype="<u8").astype(np.uint64) for owner, hashes in opened.items()}
+        if any(
+            len(hashes) % (HASH.itemsize * (len(pairs) if owner == leader else 1)) for owner, hashes in opened.items()
+        ):
+            raise MessageError("a station has hashed its identifiers for others than are matched; the job stops")
+        lists = {owner: np.frombuffer(hashes, dtype=HASH).astype(np.uint64) for owner, hashes in opened.items()}
         ahead = np.split(lists[leader], len(pairs))
         orders = {}
         for party, led in zip(pairs, ahead, strict=True):
@@ -95,13 +99,13 @@ class Replica(Workspace):
             content = np.concatenate([[len(lists[party])], places])
             self.station.keep(f"places-{party}", told=content)
             readers = [peer for peer in self.setup.stations if peer != self.own]
-            orders[party] = self.parcel(PLACES, party, ["places"], content.astype("<i4").tobytes(), readers)
+            orders[party] = self.parcel(PLACES, party, ["places"], content.astype(PLACE).tobytes(), readers)
         return MatchReply(self.station.public(0), orders, {})
 
     def _matched(self, request: MatchRequest) -> MatchReply:
         leader, *others = self.setup.stations
         positions = {
-            parcel.stage: np.frombuffer(self._unpack(PLACES, parcel), dtype="<i4").astype(np.int64)
+            parcel.stage: places_of(self._unpack(PLACES, parcel))
             for parcel in request.finished
             if parcel.stage in others and parcel.sender == alignment.matcher_of(self.setup.stations, parcel.stage)
         }

@@ -42,11 +42,11 @@ def total_of(station: Station, sealed: Mapping[int, Sealed], topic: str, size: i
         When a part has another length, or the masks do not cancel: somebody was asked something else, or linked other records.
     """
     own = station.kept(f"part|{topic}")["part"]
-    others = (np.frombuffer(station.unseal(sender, one, topic), dtype="<u8") for sender, one in sealed.items())
-    letters = [own, *(letter.astype(np.uint64) for letter in others)]
-    if any(letter.shape != (own.size if size is None else size + 1,) for letter in letters):
+    numbers = own.size if size is None else size + 1
+    letters = [station.unseal(sender, one, topic) for sender, one in sealed.items()]
+    if any(len(letter) != numbers * own.itemsize for letter in (own.tobytes(), *letters)):
         raise MessageError("a part of a sum has another length than it must; the job stops")
-    total = reconstruct(letters)
+    total = reconstruct([own, *(np.frombuffer(letter, dtype="<u8").astype(np.uint64) for letter in letters)])
     if int(total[-1]) != 0:
         raise MessageError(UNFITTING)
     sums: Words = total[:-1]

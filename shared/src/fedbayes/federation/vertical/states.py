@@ -17,6 +17,7 @@ from ...bayes.values.missing import without_top
 from ...bayes.values.names import nearest
 from .. import arguments
 from ..errors import ArgumentError, PolicyError, schema_errors
+from ..messages.codec import Message, decode
 
 RULES = ("published", "quantile", "width")
 DEFAULT_BINS = 5
@@ -25,6 +26,24 @@ MOST_STATES = 10_000
 """Of one column: more make tables that nobody reads, and requests that fill a station's memory."""
 MOST_CELLS = 2**22
 """Of one table, 32 MB of counts: what a search over a few parents asks for is far smaller."""
+
+
+class Described(Message):
+    """The states of a column on their way from its owner to central, see `ColumnStates`."""
+
+    labels: list[Any]
+    cuts: list[float] | None
+    public: bool
+
+    def __post_init__(self) -> None:
+        values = [label for label in self.labels if label is not None]
+        texts = {str(value) for value in values if isinstance(value, str | int | float)}
+        if self.labels[: len(values)] != values or len(self.labels) > len(values) + 1:
+            raise ValueError("the states of a column are malformed")
+        if len(texts) != len(values) if self.cuts is None else len(values) != len(self.cuts) + 1:
+            raise ValueError("the states of a column are malformed")
+        if self.cuts and not _are_cuts(self.cuts):
+            raise ValueError("the cut points of a column are malformed")
 
 
 @dataclass(frozen=True)
@@ -88,9 +107,9 @@ class ColumnStates:
 
     @classmethod
     def from_json(cls, name: str, entry: dict[str, Any], owners: tuple[int, ...] = ()) -> ColumnStates:
-        """Read what `to_json` wrote."""
-        cuts = entry["cuts"]
-        return cls(name, tuple(entry["labels"]), None if cuts is None else tuple(cuts), owners, bool(entry["public"]))
+        """Read what `to_json` wrote; `MessageError` if it is something else."""
+        told: Described = decode(Described, entry)
+        return cls(name, tuple(told.labels), None if told.cuts is None else tuple(told.cuts), owners, told.public)
 
 
 def check_bins(bins: Any) -> Any:

@@ -20,7 +20,7 @@ from ..guards.once import asked_once, opened_once
 from ..perimeter.manifest import digest_of
 from ..questions.factor_info import NOT_DESCRIBED, FactorInfo, part_of
 from ..station import Station
-from .ciphers import decipher, encipher, letter_of
+from .ciphers import decipher, encipher, letter_of, places_of
 from .messages import Delivery, Opened, Parcel, Setup
 
 PURPOSE = "shared products"
@@ -134,7 +134,7 @@ class Workspace:
         """
         self.check_rows(delivery)
         for parcel in delivery.orders:
-            positions = np.frombuffer(self._unpack("order", parcel), dtype="<i4").astype(np.int64)
+            positions = places_of(self._unpack("order", parcel))
             if not alignment.are_places(positions, self.setup.union and self.setup.private):
                 raise MessageError("an order of the match names a record twice, or leaves one out; the job stops")
             self.station.keep(f"order-{parcel.stage}", places=positions)
@@ -191,7 +191,7 @@ class Workspace:
         if not self.is_helper:
             digests = self.station.kept("submitted")["digests"]
             if not self.setup.union:
-                whose = hashlib.sha256(digests[self.order_of(self.own)].tobytes()).hexdigest()
+                whose = hashlib.sha256(self.placed(digests, self.own).tobytes()).hexdigest()
                 self.station.link(self.setup.stations, whose)
             rows = np.arange(len(digests)) if self.setup.union else self.common_order(len(digests))
             self.station.history.note_linked(rows, len(digests), self.setup.id_column)
