@@ -7,6 +7,7 @@ import numpy as np
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.guards.once import OPENED, asked_once
+from fedbayes.federation.messages.arrays import from_bytes
 from fedbayes.federation.questions.factor_info import Wanted
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.messages import Delivery
@@ -85,7 +86,7 @@ class Chain:
 
     def total(self, letters: dict[int, bytes]) -> int:
         """Return the sum of this organization's terms over all runs, each times its coefficient."""
-        queues = {sender: np.frombuffer(letter, dtype="<u4").astype(np.uint32) for sender, letter in letters.items()}
+        queues = {sender: from_bytes(letter, "<u4") for sender, letter in letters.items()}
         places = dict.fromkeys(queues, 0)
 
         def take(sender: int, size: int) -> Vector:

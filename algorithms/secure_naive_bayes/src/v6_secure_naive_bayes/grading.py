@@ -34,6 +34,7 @@ from fedbayes.federation.gate import Exact, Sealed
 from fedbayes.federation.guards.arrival import check_claimed
 from fedbayes.federation.guards.once import asked_once
 from fedbayes.federation.horizontal import SumReply
+from fedbayes.federation.messages.arrays import from_bytes
 from fedbayes.federation.vertical.identifiers import matched_texts
 from fedbayes.federation.vertical.record_shares import scored_once
 from fedbayes.mpc.point_functions import PointKeys, deal_points, histogram
@@ -233,7 +234,7 @@ def _counted(station: Station, request: GradesRequest) -> npt.NDArray[np.uint32]
     total = station.kept(OWN)["opened"]
     _, topic = _ordered(station, plan)
     for member, letter in request.openings.items():
-        opened = np.frombuffer(_opened(station, plan, member, letter, topic), dtype="<u4")
+        opened = from_bytes(_opened(station, plan, member, letter, topic), "<u4")
         if opened.shape != (plan.rows,):
             raise MessageError("the masked places of a station are not as many as the records; the job stops")
         total = total + opened.astype(np.uint64)

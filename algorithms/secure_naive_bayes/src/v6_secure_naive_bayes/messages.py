@@ -21,6 +21,9 @@ OF_TABLES = Relation("add_remove", "record")
 """Whom noise in tables of vertically split records is for."""
 MOST_QUERIES = 10_000  # records of one task; each takes a ciphertext a class
 
+LAST_DAY = 2**21
+"""From 1970, as `lasting` counts days: some five thousand years, which a calendar still has."""
+
 
 class Noise(Message):
     """How the stations' noise shares are drawn; `model` explains the fields.
@@ -241,6 +244,8 @@ class TablesReply(Message):
         for name, part in (("classes", self.classes), ("tables", self.tables)):
             if part is not None:
                 check_array(name, part.value, (None,), np.int64)
+        if not 0 <= self.made.value <= LAST_DAY:
+            raise ValueError("the day of the tables is malformed")
 
 
 class FactorsRequest(Message):

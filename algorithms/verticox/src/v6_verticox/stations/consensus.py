@@ -12,6 +12,7 @@ import numpy as np
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.guards.once import asked_once
+from fedbayes.federation.messages.arrays import from_bytes
 from fedbayes.typing import Floats
 
 from ..cox.consensus import Consensus, coefficients_step, target
@@ -56,7 +57,9 @@ def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
         if request.broadcast is None:
             raise MessageError("what the outcome holder sent is missing; start the job again")
         plain = station.unseal(owner, request.broadcast, f"broadcast|{request.step - 1}")
-        multiplier = np.frombuffer(plain, dtype="<f8")
+        multiplier = from_bytes(plain, "<f8")
+        if multiplier.shape != (request.plan.records,):
+            raise MessageError("what the outcome holder sent is not for as many records as there are; the job stops")
     predictor = _own_step(station, request, multiplier)
     return AdmmReply(masked_predictor(holder, request.step, predictor), None, None, None)
 

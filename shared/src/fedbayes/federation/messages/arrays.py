@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...typing import Array
+from ..errors import MessageError
 
 
 def check_array(
@@ -39,3 +40,11 @@ def check_array(
     if not (np.isfinite(array) & (array >= least) & (array <= most)).all():
         bounds = [f" from {least:g}"] * (least > -np.inf) + [f" up to {most:g}"] * (most < np.inf)
         raise ValueError(f"{kind}, finite numbers{''.join(bounds)}")
+
+
+def from_bytes(letter: bytes, dtype: npt.DTypeLike) -> Array:
+    """Return the numbers that the bytes of a letter are, of a little-endian `dtype`; `MessageError` if they end within one."""
+    kind = np.dtype(dtype)
+    if len(letter) % kind.itemsize:
+        raise MessageError("a letter of an organization has another length than it must; the job stops")
+    return np.frombuffer(letter, dtype=kind).astype(kind.newbyteorder("="), copy=False)

@@ -9,6 +9,7 @@ import numpy as np
 from ...typing import Integers
 from ..errors import MessageError
 from ..gate import Sealed
+from ..messages.arrays import from_bytes
 
 HASH = np.dtype("<u8")  # of an identifier, as stations send it
 PLACE = np.dtype("<i4")
@@ -41,7 +42,5 @@ def letter_of(letters: Mapping[int, Sealed], receiver: int) -> Sealed:
 
 
 def places_of(plain: bytes) -> Integers:
-    """Return places of rows as they travel; `MessageError` if they are no whole numbers."""
-    if len(plain) % PLACE.itemsize:
-        raise MessageError("the places of a station's rows are malformed; the job stops")
-    return np.frombuffer(plain, dtype=PLACE).astype(np.int64)
+    """Return places of rows, which travelled as so many bytes."""
+    return from_bytes(plain, PLACE).astype(np.int64)

@@ -17,6 +17,7 @@ from ...typing import Array
 from ..errors import MessageError, ThresholdError
 from ..gate import Sealed
 from ..guards.once import asked_once, opened_once
+from ..messages.arrays import from_bytes
 from ..perimeter.manifest import digest_of
 from ..questions.factor_info import NOT_DESCRIBED, FactorInfo, part_of
 from ..station import Station
@@ -135,7 +136,8 @@ class Workspace:
         self.check_rows(delivery)
         for parcel in delivery.orders:
             positions = places_of(self._unpack("order", parcel))
-            if not alignment.are_places(positions, self.setup.union and self.setup.private):
+            rows = len(positions) if self.setup.union else delivery.rows
+            if len(positions) != rows or not alignment.are_places(positions, self.setup.union and self.setup.private):
                 raise MessageError("an order of the match names a record twice, or leaves one out; the job stops")
             self.station.keep(f"order-{parcel.stage}", places=positions)
         if delivery.corrections is not None:
@@ -169,8 +171,7 @@ class Workspace:
 
     def _receive_corrections(self, sealed: Sealed, bits: int) -> None:
         plain = self.station.unseal(self.setup.helper, sealed, "corrections")
-        dtype = np.dtype(DTYPES[bits]).newbyteorder("<")
-        flat = np.frombuffer(plain, dtype=dtype).astype(dtype.newbyteorder("="))
+        flat = from_bytes(plain, np.dtype(DTYPES[bits]).newbyteorder("<"))
         self.station.keep("corrections", flat=flat)
 
     # -- orders ----------------------------------------------------------------------------------------------------------
