@@ -142,6 +142,11 @@ class Deviating:
             self._tell(lambda: self._running.run(self.question.function, given))
         return self
 
+    @property
+    def at_others(self) -> list[str]:
+        """Those of `found` where a member ended by that error, not central: it is named before it."""
+        return [one for one in self.found if ": unexpected" in one]
+
     def _patches(self) -> list[tuple[Any, str, Any]]:
         answer, seal = decorators._answer, decorators._seal
         letter, broadcast, encipher = Channel.seal, Channel.broadcast, workspace.encipher
@@ -217,7 +222,7 @@ class Deviating:
         kind, text = json.loads(told) if told else ("nothing", "unexpected end")
         self.told[kind] += 1
         if "unexpected" in text:
-            self.found.append(f"{name}: {text}")
+            self.found.append(f"{name} -> {text}")
         return False
 
     def _tell(self, task: Callable[[], Any]) -> None:

@@ -215,8 +215,8 @@ class Engine:
             self.factors[product.factor.name] = product.factor
         for member, reply in replies.items():
             told, is_helper = reply.factors.value, member == self.setup.helper
-            own = [] if is_helper else self.replies[member].columns.value
-            check_told(told, member, self._stage, ring, () if is_helper else wanted, own)
+            held = [] if is_helper else self.replies[member].columns.value
+            check_told(told, member, self._stage, ring, () if is_helper else wanted, held)
             self._register(member, self._stage, told, reply.parcel)
         return {member: described(reply) for member, reply in replies.items()}
 
