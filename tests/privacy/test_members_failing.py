@@ -40,7 +40,7 @@ ASKED = [
         "contingency",
         {"columns": ["x", "z", "w"], "domain": STATES, "epsilon": 1.0, "helper": "none", **JOINED},
     ),
-    Question("vertibayes", "fit", {**NETWORK, "structure": "private", "delta": 1e-6}),
+    Question("vertibayes", "fit", {**NETWORK, "structure": [["z", "x"], ["x", "y"]]}),
     Question("bayesian_ensemble", "fit", {"label": "y", "features": ["x", "z", "w"], **JOINED}),
     Question("verticox", "fit", {**OUTCOME, "times": [0.5, 1.0, 2.0], "epsilon": 1.0}, central="c"),
     Question(

@@ -209,7 +209,7 @@ class Keyring:
     dealer_id : int
         Its organization, or 0.
     pair : KeyPair
-        Fresh for this computation.
+        Of this computation alone; by default it is drawn.
     """
 
     modulus: Modulus
@@ -249,8 +249,9 @@ def open_keyring(
     PlacementError
         When the helper runs central.
     """
+    pair = federation.key_pair(f"{federation.rounds}|{epoch}")
     if keys == "dealerless":
-        return Keyring(published_modulus(bits), parties.stations, products, epoch)
+        return Keyring(published_modulus(bits), parties.stations, products, epoch, pair=pair)
     helpers = parties.helpers
     if len(helpers) != 1:
         raise ArgumentError('keys="dealer" needs exactly one organization without data among organizations')
@@ -263,4 +264,4 @@ def open_keyring(
     request = DealRequest(bits, parties.stations, products)
     reply = federation.round("partial_deal", request, helpers, DealReply)[helpers[0]]
     modulus = _imported(_hexadecimal(reply.modulus.value), bits)
-    return Keyring(modulus, parties.stations, products, epoch, reply, helpers[0])
+    return Keyring(modulus, parties.stations, products, epoch, reply, helpers[0], pair)

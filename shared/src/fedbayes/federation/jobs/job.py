@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from ...mpc.relay import KeyPair
 from ..errors import MessageError, StationError, ThresholdError, describe, rebuild, too_few
 from ..guards import announced, arrival, dictionaries
 from ..guards.table_reader import ABSENT
@@ -82,6 +83,10 @@ class Job(Outset, ABC):
     def public_key(self) -> bytes:
         """Central's X25519 key of the job, which stations seal their replies for."""
         return self._transport.public_key
+
+    def key_pair(self, purpose: str) -> KeyPair:
+        """Return a key pair of central for one purpose of the job, the same if central is run again."""
+        return self._transport.key_pair(purpose)
 
     @property
     def package(self) -> str:

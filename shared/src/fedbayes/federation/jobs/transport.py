@@ -5,6 +5,7 @@ Central's keys of the job lie in the job's folder, so that a central function th
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -98,6 +99,10 @@ class Transport:
     def public_key(self) -> bytes:
         """Central's X25519 key of the job."""
         return self._keys.public_bytes
+
+    def key_pair(self, purpose: str) -> KeyPair:
+        """Return a key pair of central for one purpose, the same if central is run again."""
+        return KeyPair.from_bytes(hmac.digest(self._keys.private_bytes, f"key pair|{purpose}".encode(), "sha256"))
 
     def start(self, manifest: Manifest | None) -> None:
         """Use a manifest, or none, from the next request on."""
