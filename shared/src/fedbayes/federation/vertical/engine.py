@@ -214,10 +214,10 @@ class Engine:
         for product in made:
             self.factors[product.factor.name] = product.factor
         for member, reply in replies.items():
-            told, is_helper = reply.factors.value, member == self.setup.helper
+            infos, is_helper = reply.factors.value, member == self.setup.helper
             held = [] if is_helper else self.replies[member].columns.value
-            check_told(told, member, self._stage, ring, () if is_helper else wanted, held)
-            self._register(member, self._stage, told, reply.parcel)
+            check_told(infos, member, self._stage, ring, () if is_helper else wanted, held)
+            self._register(member, self._stage, infos, reply.parcel)
         return {member: described(reply) for member, reply in replies.items()}
 
     def extend_by(self, function: str, requests: Callable[[int], Mapping[int, Message]]) -> None:

@@ -108,8 +108,9 @@ class ColumnStates:
     @classmethod
     def from_json(cls, name: str, entry: dict[str, Any], owners: tuple[int, ...] = ()) -> ColumnStates:
         """Read what `to_json` wrote; `MessageError` if it is something else."""
-        told: Described = decode(Described, entry)
-        return cls(name, tuple(told.labels), None if told.cuts is None else tuple(told.cuts), owners, told.public)
+        column: Described = decode(Described, entry)
+        cuts = None if column.cuts is None else tuple(column.cuts)
+        return cls(name, tuple(column.labels), cuts, owners, column.public)
 
 
 def check_bins(bins: Any) -> Any:

@@ -44,14 +44,16 @@ def check_told(
         and not (one.derived or one.view_of or one.made_of)
         for one in infos
     )
-    told = [one.name for one in infos]
-    if not plain or len(set(told)) != len(told):
+    names = [one.name for one in infos]
+    if not plain or len(set(names)) != len(names):
         raise StationError(OTHERWISE)
     if wanted is not None:
         _check_names({one.name: one.columns for one in infos}, member, wanted, columns)
 
 
-def _check_names(told: dict[str, list[str]], member: int, wanted: Sequence[Wanted], columns: Sequence[str]) -> None:
+def _check_names(
+    columns_of: dict[str, list[str]], member: int, wanted: Sequence[Wanted], columns: Sequence[str]
+) -> None:
     may: dict[str, list[str]] = {}
     for want in wanted:
         own = [column for column in want.columns if column in columns]
@@ -59,9 +61,9 @@ def _check_names(told: dict[str, list[str]], member: int, wanted: Sequence[Wante
             continue
         names = list(_names(want, own, member))
         may.update(dict.fromkeys(names, own))
-        if not want.optional and told.keys().isdisjoint(names):
+        if not want.optional and columns_of.keys().isdisjoint(names):
             raise StationError(OTHERWISE)
-    if any(may.get(name) != of for name, of in told.items()):
+    if any(may.get(name) != of for name, of in columns_of.items()):
         raise StationError(OTHERWISE)
 
 
