@@ -60,7 +60,7 @@ EVERY = {
     "discriminative_naive_bayes": 3,
     "vertibayes": 8,
     "bayesian_ensemble": 5,
-    "verticox": 13,
+    "verticox": 26,
 }
 """Of how many places of a method's task, or rounds, one is tried, as its jobs are long; all were once."""
 
