@@ -10,7 +10,7 @@ from views_cases import COUNT, COX_FIT, COX_ROWS, DP_FIT, ENSEMBLE, SECURE_FIT, 
 from fedbayes.federation.jobs import transport
 
 SOME, FEW, FEWEST = 15, 40, 150
-"""Of the changes of a task one in so many is made; all but those of Cox fits were once, of these every third."""
+"""Of the changes of a task one in so many is made; by hand every second to sixth was, of all tasks of the views."""
 GOSSIP, WITHOUT_HELPER, UNITED = FURTHER[-1], FURTHER[1], FURTHER[4]
 
 

@@ -62,7 +62,7 @@ EVERY = {
     "bayesian_ensemble": 5,
     "verticox": 26,
 }
-"""Of how many places of a method's task, or rounds, one is tried, as its jobs are long; all were once."""
+"""Of how many places of a method's task, or rounds, one is tried, as its jobs are long; by hand all were of six tasks."""
 
 
 @dataclass
