@@ -25,6 +25,7 @@ from ..questions.factor_info import MOST_CELLS, FactorInfo, Wanted, factor_name
 from ..rounds import Federation
 from .accounting import NUMBERS, check_possible
 from .agreement import without_check
+from .as_asked import check_parcel, check_asked, described_twice, hashes_for
 from .deliveries import Deliveries, addressed
 from .messages import (
     Delivery,
@@ -41,7 +42,6 @@ from .messages import (
     TablesReply,
     TablesRequest,
 )
-from .told import check_parcel, check_told, described_twice, hashes_for
 from .workspace import DTYPES, factor
 
 SMALL_RING_ROWS = 1 << 15  # counts of fewer rows fit into 16 bits
@@ -95,7 +95,7 @@ class Engine:
         self._seeded, request = seeded, SubmitRequest(self.setup, list(wanted), bits, seeded)
         self.replies = self.federation.round("partial_submit", request, self.setup.stations, SubmitReply)
         for member, reply in self.replies.items():
-            check_told(reply.factors.value, member, 0, bits, () if self.setup.union else wanted, reply.columns.value)
+            check_asked(reply.factors.value, member, 0, bits, () if self.setup.union else wanted, reply.columns.value)
             self._register(member, 0, reply.factors.value, reply.parcel)
         return self.replies
 
@@ -216,7 +216,7 @@ class Engine:
         for member, reply in replies.items():
             infos, is_helper = reply.factors.value, member == self.setup.helper
             held = [] if is_helper else self.replies[member].columns.value
-            check_told(infos, member, self._stage, ring, () if is_helper else wanted, held)
+            check_asked(infos, member, self._stage, ring, () if is_helper else wanted, held)
             self._register(member, self._stage, infos, reply.parcel)
         return {member: described(reply) for member, reply in replies.items()}
 
@@ -233,7 +233,7 @@ class Engine:
         self._stage += 1
         asked = requests(self._stage)
         for member, reply in self.federation.round(function, asked, sorted(asked), ExtendReply).items():
-            check_told(reply.factors.value, member, self._stage)
+            check_asked(reply.factors.value, member, self._stage)
             self._register(member, self._stage, reply.factors.value, reply.parcel)
 
     def _product(self, name: str, left: str, right: str, bits: int) -> Product:

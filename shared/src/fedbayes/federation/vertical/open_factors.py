@@ -8,10 +8,10 @@ from itertools import repeat
 
 from ..errors import ArgumentError, StationError
 from ..questions.factor_info import Wanted, factor_name
+from .as_asked import OTHERWISE
 from .engine import MOST_BYTES, ROUND_BYTES, SMALL_RING_ROWS, Engine
 from .planning import Columns, Plan, Planner, Step
 from .states import ColumnStates
-from .told import OTHERWISE
 
 
 class OpenFactors:

@@ -15,7 +15,7 @@ from .roles import at_two_stations
 OTHERWISE = "a station tells of other columns or states than it was asked to open; the job stops"
 
 
-def check_told(
+def check_asked(
     infos: Sequence[FactorInfo],
     member: int,
     stage: int,
