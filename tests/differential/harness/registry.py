@@ -65,6 +65,9 @@ for _method in METHODS:
 FITS = {"verticox": _right("verticox", "fit", cox_here.fits)}
 """What is fitted where models are used here, if not what is drawn of a fit: of that an answer is seldom to be expected."""
 
+ALIKE = {(method, f"describe{kind}") for method in METHODS[1:] for kind in ("", "!", "?")}
+"""Functions that every image has from the library: asked a third as often as those of the first image."""
+
 RIGHT = dict(FUNCTIONS)
 """Functions that are asked right questions; below come wrong ones, `function!`, any that are declared, `function?`, the preflight of each method,
 and models that are used here, `fit@`."""
