@@ -123,7 +123,7 @@ def test_a_baseline_is_that_of_lifelines() -> None:
     curve = wanted.baseline_cumulative_hazard_.iloc[:, 0]
     places = [float(moment) for moment in curve.index[::9]]
     baseline = {"time": places, "cumulative_hazard": [float(curve[moment]) for moment in places]}
-    model = {"missing": "refuse", "baseline": baseline}
+    model = {"missing": "refuse", "ties": "breslow", "baseline": baseline}
     compare = partial(cox_curve.compare_curve, time=time, event=event, strata=strata, risk=risk, weight=ones)
     compare(model, entry=np.full(len(frame), -np.inf), stations=0)
     baseline["cumulative_hazard"][-1] *= 1.01

@@ -40,7 +40,7 @@ def half_step(time: Any, event: Any, entry: Any, moment: float, tied: bool = Fal
 def compare_curve(
     model: Any, time: Any, event: Any, strata: Any, risk: Any, weight: Any, entry: Any, stations: int
 ) -> None:
-    """Hold the curve of every stratum against Breslow's of the records; `risk`: at the centre of the features.
+    """Hold the curve of every stratum against that of the records, by the model's ties; `risk`: at the centre of the features.
 
     Shares of so many stations are cut each by itself, so that a hazard is half a step off for each.
     """
@@ -57,7 +57,7 @@ def compare_curve(
             if not np.any(own & (event == 1) & (time <= moment)):
                 raise Difference(f"the baseline of {stratum!r} has a point at {moment}, before any event")
             parts = (one[own] for one in (time, event, risk))
-            wanted = cox.cumulative_hazard(*parts, moment, weight[own], entry[own])
+            wanted = cox.hazard_by_ties(*parts, weight[own], entry[own], moment, model["ties"])
             margin = half_step(time[own], event[own], entry[own], moment, tied=True)
             close(f"hazard of {stratum!r} at {moment}", hazard, wanted, 2e-3, 1e-6 + most * margin)
         if model["missing"] == "complete":
