@@ -14,7 +14,7 @@ from ...mpc import alignment, factors
 from ...mpc.prg import expand
 from ...randomness import secret_bytes
 from ...typing import Array
-from ..errors import MessageError, ThresholdError
+from ..errors import MessageError
 from ..gate import Sealed
 from ..guards.once import OTHER_SETUP, asked_once, opened_once
 from ..messages.arrays import from_bytes
@@ -23,6 +23,7 @@ from ..questions.factor_info import NOT_DESCRIBED, FactorInfo, part_of
 from ..station import Station
 from .ciphers import decipher, encipher, letter_of, places_of
 from .messages import Delivery, Opened, Parcel, Setup
+from .told import check_delivery
 
 PURPOSE = "shared products"
 DTYPES: dict[int, npt.DTypeLike] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
@@ -134,7 +135,7 @@ class Workspace:
         ThresholdError
             When fewer records are common than this node demands.
         """
-        self.check_rows(delivery)
+        check_delivery(self.station, delivery, self.is_helper)
         for parcel in delivery.orders:
             positions = places_of(self._unpack("order", parcel))
             rows = len(positions) if self.setup.union else delivery.rows
@@ -164,11 +165,6 @@ class Workspace:
         name = f"parcel-{parcel.sender}-{parcel.stage}"
         if self.station.keep(name, content=content, names=np.array(parcel.names)):
             self._contents[name] = (content.T, list(parcel.names), {})
-
-    def check_rows(self, delivery: Delivery) -> None:
-        """Raise `ThresholdError` when fewer records are common than this node demands."""
-        if delivery.rows < self.station.policy.minimum_rows and not self.is_helper:
-            raise ThresholdError("fewer records are common to all stations than this node demands")
 
     def _receive_corrections(self, sealed: Sealed, bits: int) -> None:
         plain = self.station.unseal(self.setup.helper, sealed, "corrections")
