@@ -51,15 +51,13 @@ def check_told(station: Station, infos: Sequence[FactorInfo]) -> None:
     fresh = here.keys() - _joined(station.noted(TOLD)).keys()
     if fresh:
         station.note(TOLD, {name: here[name] for name in sorted(fresh)})
-    told, own = _joined(station.noted(TOLD)), _joined(station.noted(OPENED))
+    described, opened = _joined(station.noted(TOLD)), _joined(station.noted(OPENED))
     columns = {name for listed in station.noted(HERE) for name in listed}
     for info in infos:
-        known = told[info.name] == here[info.name] and own.get(info.name, _shape(info)) == _shape(info)
-        mine = info.name in own or (
-            info.name.startswith(STATES) and not info.derived and columns.issuperset(info.columns)
-        )
+        as_before = described[info.name] == here[info.name] and opened.get(info.name, _shape(info)) == _shape(info)
+        mine = info.name in opened or (info.name.startswith(STATES) and columns.issuperset(info.columns))
         shared = station.organization in info.holders and station.organization in info.contributors
-        if not known or (mine and not shared):
+        if not as_before or (mine and not shared):
             raise MessageError(NOT_DESCRIBED)
 
 
