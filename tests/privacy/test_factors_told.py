@@ -16,11 +16,11 @@ import pytest
 from one_process import OneProcess
 
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.questions.factor_info import FactorInfo, factor_name
+from fedbayes.federation.questions.factor_info import Condition, FactorInfo, Wanted, factor_name
 from fedbayes.federation.rounds import Federation
 from fedbayes.federation.vertical import partials, told
 from fedbayes.federation.vertical.engine import Engine
-from fedbayes.federation.vertical.messages import ExtendRequest, TablesRequest
+from fedbayes.federation.vertical.messages import Delivery, ExtendRequest, Setup, SubmitRequest, TablesRequest
 
 COLUMNS = ["x", "y"]
 ASKED = {
@@ -107,6 +107,18 @@ def test_as_it_is_a_table_is_of_all() -> None:
     with OneProcess(parties(), helpers=["helper"]) as running, telling(lambda _, request: request) as found:
         running.run("vertibayes", "fit", ASKED)
         assert found == [PEOPLE]
+
+
+def test_of_united_records_states_are_opened_alone() -> None:
+    """A condition, or which records a station has, would be a factor of that station: with a column it is the station's own table."""
+    setup = Setup(4, [1, 2, 3], "id", True, {}, {}, True, guarded=True)
+    given = Delivery(setup, PEOPLE, [], [], None, [], [])
+    for wanted in (Wanted("condition", ["x"], [Condition("x", "==", "1")]), Wanted("values", ["x"])):
+        for make in (lambda one: SubmitRequest(setup, [one], 32), lambda one: ExtendRequest(given, 1, 32, [], [one])):
+            with pytest.raises(ValueError, match="malformed"):
+                make(wanted)
+    with pytest.raises(ValueError, match="malformed"):
+        Wanted("presence", [])
 
 
 @pytest.mark.parametrize(

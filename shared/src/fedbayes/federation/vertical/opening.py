@@ -161,7 +161,7 @@ class Encoder:
             own = [column for column in want.columns if column in self.columns]
             if want.optional and not (options and own == want.columns):
                 continue
-            if own or want.kind == "presence":
+            if own:
                 self._add(part, want, own, stage, bits)
         size = sum(values.shape[1] for values in part.values) * self.rows * (bits // 8)
         if size > MOST_OPENING_BYTES:

@@ -55,7 +55,7 @@ def check_told(station: Station, infos: Sequence[FactorInfo]) -> None:
     columns = {name for listed in station.noted(HERE) for name in listed}
     for info in infos:
         as_before = described[info.name] == here[info.name] and opened.get(info.name, _shape(info)) == _shape(info)
-        mine = info.name in opened or (info.name.startswith(STATES) and columns.issuperset(info.columns))
+        mine = info.name in opened or (info.name.startswith(STATES) and columns.intersection(info.columns))
         shared = station.organization in info.holders and station.organization in info.contributors
         if not as_before or (mine and not shared):
             raise MessageError(NOT_DESCRIBED)
