@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from one_process import OneProcess
 
-from fedbayes.federation.errors import MessageError
+from fedbayes.federation.errors import AlgorithmError, MessageError
 from fedbayes.federation.questions.factor_info import Condition, FactorInfo, Wanted, factor_name
 from fedbayes.federation.rounds import Federation
 from fedbayes.federation.vertical import partials, told
@@ -119,6 +119,21 @@ def test_of_united_records_states_are_opened_alone() -> None:
                 make(wanted)
     with pytest.raises(ValueError, match="malformed"):
         Wanted("presence", [])
+
+
+def test_nor_are_folds_which_the_first_stations_records_have_alone() -> None:
+    extend = Engine.extend
+    found: list[str] = []
+
+    def extended(self: Engine, pairs: Any, wanted: Any = (), bits: int = 0) -> Any:
+        extend(self, pairs, [*wanted, Wanted("states", ["~folds:2"])], bits)
+        found.extend(self.factors)
+        raise InterruptedError
+
+    running = OneProcess(parties(), helpers=["helper"])
+    with running, mock.patch.object(Engine, "extend", extended), pytest.raises(AlgorithmError):
+        running.run("vertibayes", "fit", ASKED)
+    assert found == [factor_name("states", [name]) for name in COLUMNS]
 
 
 @pytest.mark.parametrize(
