@@ -51,7 +51,8 @@ def lost(task: Task, table: Sequence[Run], other: Run, noisy: Run | None = None)
 
 
 def debited(task: Task, one: Run) -> float:
-    """Return the epsilon that every station that took part has debited, or all of them together where the budget is divided."""
+    """Return the epsilon that every station that took part has debited, or all of them together where the budget is divided; no more than is stated."""
     noisy = {noise.organization for noise in one.noise} | {place for place, epsilon in one.debits.items() if epsilon}
     stations = [place for place, part in enumerate(task.spread.values(), 1) if part and place in noisy]
-    return (sum if task.divided else min)([one.debits.get(place, 0.0) for place in stations] or [0.0])
+    debits = [one.debits.get(place, 0.0) for place in stations] or [0.0]
+    return min(sum(debits) if task.divided else min(debits), task.budget[0])

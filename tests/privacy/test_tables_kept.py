@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from harness.inprocess import InProcess
+from test_deviating_central import twice
 
 from fedbayes.federation.errors import AlgorithmError, MessageError
 from fedbayes.federation.perimeter.opening import Preflight
@@ -130,6 +131,25 @@ def test_no_station_spends_alone_what_all_share(function: str, held: bool) -> No
         assert refused(answers, "as its part of the budget")
     else:
         assert sum(answer["spent"]["epsilon"] for answer in answers) == pytest.approx(3 * NOISY)
+
+
+@pytest.mark.parametrize("function", ["classify", "fit"])
+@pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
+def test_nor_in_several_rounds(function: str, held: bool) -> None:
+    """Each station debits no more than is announced, and the records lose what all of them debit."""
+    common = {name: ASKED[name] for name in ("label", "features", "domain", "epsilon")}
+    with (
+        nullcontext() if held else mock.patch.object(partial, "asked_once"),
+        twice("partial_tables", lambda one: one) as answers,
+        running() as federation,
+        suppress(MessageError, AlgorithmError),
+    ):
+        federation.run(function, ASKED if function == "classify" else {**common, "split": "vertical"})
+    assert len(answers) == 3
+    if held:
+        assert refused(answers, "asked for twice")
+    else:
+        assert sum(answer["spent"]["epsilon"] for answer in answers) == pytest.approx(NOISY), "the whole epsilon once more"
 
 
 @pytest.mark.parametrize("function", ["classify", "fit"])
