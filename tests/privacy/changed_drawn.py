@@ -41,6 +41,8 @@ SCOPES = {"all": 0.5, "one": 0.25, "others": 0.1, "groups": 0.15}
 """Who is asked otherwise: everybody, one, all but one, or all, in two groups of which each is told something of its own."""
 FIELDS = {1: 0.55, 2: 0.25, 3: 0.05, 0: 0.15}
 """How many fields; none: one value is another one wherever it stands, from that round on."""
+SAME = 0.3
+"""Part of the questions that are asked again as they are."""
 HERE = 0.5
 """Part of the questions in rounds of their own that this job has asked before."""
 APART = 0.4
@@ -95,7 +97,7 @@ class Drawer:
                 for at in made
             ):
                 return found
-            if found.manner in (EARLY, FEWER):
+            if found.manner != INSTEAD:
                 return found
         return found
 
@@ -103,6 +105,8 @@ class Drawer:
         manner, number = self._of(MANNERS), self._round()
         if manner == EARLY:
             return Change(number, manner, early=self._early(number))
+        if manner == AGAIN and self._random.random() < SAME:
+            return Change(number, manner)
         count, edits = self._of(FIELDS), defaultdict[int, list[Edit | Swap]](list)
         if not count:
             edits[number].append(self._swap(number))

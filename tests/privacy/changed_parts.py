@@ -83,7 +83,8 @@ class Change:
         made = self.made(len(past) + 1, each, [*past, honest])
         if self.manner == FEWER and here:
             made = {at: one for at, one in made.items() if at not in self.members}
-        if made.keys() == each.keys() and all(made[at] is each[at] for at in made):
+        same = made.keys() == each.keys() and all(made[at] is each[at] for at in made)
+        if same and not (here and self.manner in (AGAIN, BEFORE)):
             return [honest]
         if self.manner in (INSTEAD, FEWER):
             return [Asked(function, made, honest=False)]

@@ -18,8 +18,9 @@ from changed_drawn import Drawer, Pool, pool
 from changed_judged import judge, lost
 from changed_kit import Run, run
 from changed_opened import ROUNDING
-from changed_parts import INSTEAD, Change, Edit
+from changed_parts import AGAIN, INSTEAD, Change, Edit
 
+import v6_secure_naive_bayes.partial as secure
 from fedbayes.federation.vertical import announced, messages, workspace
 
 FIXED = 20261130
@@ -90,4 +91,13 @@ def test_control_stations_of_united_records_that_were_told_other_rules_are_found
     once = workspace.asked_once if held else lambda *_: None
     with mock.patch.object(announced, "digest_of", told), mock.patch.object(workspace, "asked_once", once):
         found = told_otherwise("union given", "partial_submit", ("setup", "guarded"), True, 1)
+    assert bool(found) is not held
+
+
+@pytest.mark.parametrize("name", ["bayes", "classify"])
+@pytest.mark.parametrize("held", [True, False])
+def test_control_tables_that_every_station_makes_again_are_found(name: str, held: bool) -> None:
+    """Each has debited no more than is announced; what is lost is what all have debited."""
+    with mock.patch.object(secure, "asked_once", secure.asked_once if held else lambda *_: None):
+        found = judge(TASKS[name], Change(3, AGAIN)).finds
     assert bool(found) is not held

@@ -149,7 +149,9 @@ def test_nor_in_several_rounds(function: str, held: bool) -> None:
     if held:
         assert refused(answers, "asked for twice")
     else:
-        assert sum(answer["spent"]["epsilon"] for answer in answers) == pytest.approx(NOISY), "the whole epsilon once more"
+        assert sum(answer["spent"]["epsilon"] for answer in answers) == pytest.approx(NOISY), (
+            "the whole epsilon once more"
+        )
 
 
 @pytest.mark.parametrize("function", ["classify", "fit"])
