@@ -155,6 +155,35 @@ def test_nor_in_several_rounds(function: str, held: bool) -> None:
 
 
 @pytest.mark.parametrize("function", ["classify", "fit"])
+@pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
+def test_class_counts_are_told_by_one_station_where_they_are_no_margins(function: str, held: bool) -> None:
+    """Every station that tells them too spends as much again as on a table."""
+    asking, answers = Federation._ask, list[Any]()
+
+    def ask(self: Federation, name: str, request: Any, organizations: Any, *rest: Any) -> Any:
+        if name == "partial_tables":
+            request = {member: replace(one, classes=True) for member, one in request.items()}
+            found = asking(self, name, request, organizations, *rest)
+            answers.extend(found[member] for member in sorted(found))
+            raise MessageError("central has what it wants")
+        return asking(self, name, request, organizations, *rest)
+
+    common = {name: ASKED[name] for name in ("label", "features", "domain", "epsilon")}
+    with (
+        nullcontext() if held else mock.patch.object(partial, "check_part"),
+        mock.patch.object(Federation, "_ask", ask),
+        running() as federation,
+        suppress(MessageError, AlgorithmError),
+    ):
+        federation.run(function, ASKED if function == "classify" else {**common, "split": "vertical"})
+    assert len(answers) == 3
+    if held:
+        assert refused(answers[function == "classify" :], "as its part of the budget")
+    else:
+        assert sum(answer["spent"]["epsilon"] for answer in answers) > 1.4 * NOISY
+
+
+@pytest.mark.parametrize("function", ["classify", "fit"])
 def test_control_their_parts_they_spend(function: str) -> None:
     common = {name: ASKED[name] for name in ("label", "features", "domain", "epsilon")}
     with running() as federation, suppress(AlgorithmError):

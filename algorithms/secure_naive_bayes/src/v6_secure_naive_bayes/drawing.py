@@ -54,7 +54,8 @@ def at_most(encoded: dict[str, Any], records: int) -> dict[str, Any]:
 def check_part(station: Station, request: TablesRequest) -> None:
     """Refuse more of the budget for a table than its part of what the job announced for the tables of all stations together.
 
-    They have equal parts. Their number follows from the announced columns, or, where the features are those of the schema files, from this station's own.
+    They have equal parts, and so have the class counts, which one station tells where tables are kept, the first of the round. Their number
+    follows from the announced columns, or, where the features are those of the schema files, from this station's own.
     """
     job = announced.kept(station.memory)
     names = set() if job is None else set(job.columns)
@@ -65,6 +66,7 @@ def check_part(station: Station, request: TablesRequest) -> None:
         job is None
         or not names.issuperset(request.columns.features)
         or request.epsilon * tables > job.shared_epsilon * announced.ROUNDING
+        or (request.classes and (request.release or station.organization != min(station.participants)))
     ):
         raise MessageError(
             "epsilon: more would be debited than the job announced for a table, as its part of the budget of all stations; the job stops"
