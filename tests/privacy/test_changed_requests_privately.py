@@ -20,7 +20,7 @@ from changed_kit import Run, run
 from changed_opened import ROUNDING
 from changed_parts import AGAIN, INSTEAD, Change, Edit
 
-import v6_secure_naive_bayes.partial as secure
+import v6_secure_naive_bayes.drawing as secure
 from fedbayes.federation.vertical import announced, messages, workspace
 
 FIXED = 20261130

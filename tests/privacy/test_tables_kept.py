@@ -18,7 +18,7 @@ from fedbayes.federation.errors import AlgorithmError, MessageError
 from fedbayes.federation.perimeter.opening import Preflight
 from fedbayes.federation.rounds import Federation
 from fedbayes.mpc.moduli import published_modulus
-from v6_secure_naive_bayes import central, partial
+from v6_secure_naive_bayes import central, drawing, partial
 from v6_secure_naive_bayes.keying import Keyring
 from v6_secure_naive_bayes.messages import FactorsRequest
 from v6_secure_naive_bayes.options import before_classify
@@ -139,7 +139,7 @@ def test_nor_in_several_rounds(function: str, held: bool) -> None:
     """Each station debits no more than is announced, and the records lose what all of them debit."""
     common = {name: ASKED[name] for name in ("label", "features", "domain", "epsilon")}
     with (
-        nullcontext() if held else mock.patch.object(partial, "asked_once"),
+        nullcontext() if held else mock.patch.object(drawing, "asked_once"),
         twice("partial_tables", lambda one: one) as answers,
         running() as federation,
         suppress(MessageError, AlgorithmError),

@@ -179,9 +179,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
         station.require_predictions()
     if not (request.release and request.promises):
         _check_organizations(station)
-    if request.promises:  # all stations' tables have one budget, of which the debits of one know nothing
-        asked_once(station, "noisy tables", station.round_name)
-    else:
+    if not request.promises:
         asked_once(station, "tables", station.round_name, ONE_QUESTION)
     if request.epsilon > 0:
         check_part(station, request)
