@@ -18,7 +18,7 @@ from one_process import OneProcess
 from fedbayes.federation.errors import AlgorithmError, MessageError
 from fedbayes.federation.questions.factor_info import Condition, FactorInfo, Wanted, factor_name
 from fedbayes.federation.rounds import Federation
-from fedbayes.federation.vertical import partials, told
+from fedbayes.federation.vertical import engine, partials, told
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.messages import Delivery, ExtendRequest, Setup, SubmitRequest, TablesRequest
 
@@ -82,7 +82,8 @@ def telling(change: Change) -> Iterator[list[float]]:
         found.append(float(with_value.sum()))
         return counts
 
-    with mock.patch.object(Federation, "_ask", asking), mock.patch.object(Engine, "ask", asked):
+    told_as_asked = mock.patch.object(engine, "check_asked")  # an honest central holds stations to what it asked
+    with mock.patch.object(Federation, "_ask", asking), mock.patch.object(Engine, "ask", asked), told_as_asked:
         yield found
 
 

@@ -25,7 +25,7 @@ from ..questions.factor_info import MOST_CELLS, FactorInfo, Wanted, factor_name
 from ..rounds import Federation
 from .accounting import NUMBERS, check_possible
 from .agreement import without_check
-from .as_asked import check_parcel, check_asked, described_twice, hashes_for
+from .as_asked import check_asked, check_parcel, described_twice, hashes_for
 from .deliveries import Deliveries, addressed
 from .messages import (
     Delivery,
