@@ -13,7 +13,7 @@ from harness.inprocess import InProcess
 
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.rounds import Federation
-from fedbayes.federation.vertical import announced
+from fedbayes.federation.vertical import announced, workspace
 from fedbayes.federation.vertical.messages import MatchRequest, SubmitRequest
 
 CATEGORIES = {"a": [0, 1], "b": [0, 1]}
@@ -110,9 +110,17 @@ def test_no_stations_records_match_nobody_because_it_was_told_another_rule(name:
         fit(other_rules(name, ALONE[name]))
 
 
+def test_nor_if_the_helper_does_not_hold_stations_to_it() -> None:
+    """What a station was told when it hashed identifiers it is told in every later round."""
+    held = mock.patch.object(announced, "digest_of", lambda setup: setup.private)
+    with held, pytest.raises(MessageError, match="other roles or rules"):
+        fit(other_rules("guarded", True))
+
+
 def test_control_unchecked_every_record_counts_twice() -> None:
     """Once by the first station's rows, in which both columns are equal, and once by the second's: the two together are uniform."""
-    with mock.patch.object(announced, "digest_of", lambda setup: setup.private):
+    unheld = mock.patch.object(workspace, "asked_once")
+    with mock.patch.object(announced, "digest_of", lambda setup: setup.private), unheld:
         found = np.array(fit(other_rules("guarded", True))["model"]["tables"]["b"]["probabilities"])
     assert np.abs(found - 0.5).max() < 0.2
 

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from harness.inprocess import InProcess
+from test_deviating_central import twice
 
 from fedbayes.federation.errors import AlgorithmError, MessageError
 from fedbayes.federation.perimeter.opening import Preflight
 from fedbayes.federation.rounds import Federation
 from fedbayes.mpc.moduli import published_modulus
-from v6_secure_naive_bayes import central, partial
+from v6_secure_naive_bayes import central, drawing, partial
 from v6_secure_naive_bayes.keying import Keyring
 from v6_secure_naive_bayes.messages import FactorsRequest
 from v6_secure_naive_bayes.options import before_classify
@@ -130,6 +131,56 @@ def test_no_station_spends_alone_what_all_share(function: str, held: bool) -> No
         assert refused(answers, "as its part of the budget")
     else:
         assert sum(answer["spent"]["epsilon"] for answer in answers) == pytest.approx(3 * NOISY)
+
+
+@pytest.mark.parametrize("function", ["classify", "fit"])
+@pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
+def test_nor_in_several_rounds(function: str, held: bool) -> None:
+    """Each station debits no more than is announced, and the records lose what all of them debit."""
+    common = {name: ASKED[name] for name in ("label", "features", "domain", "epsilon")}
+    with (
+        nullcontext() if held else mock.patch.object(drawing, "asked_once"),
+        twice("partial_tables", lambda one: one) as answers,
+        running() as federation,
+        suppress(MessageError, AlgorithmError),
+    ):
+        federation.run(function, ASKED if function == "classify" else {**common, "split": "vertical"})
+    assert len(answers) == 3
+    if held:
+        assert refused(answers, "asked for twice")
+    else:
+        assert sum(answer["spent"]["epsilon"] for answer in answers) == pytest.approx(NOISY), (
+            "the whole epsilon once more"
+        )
+
+
+@pytest.mark.parametrize("function", ["classify", "fit"])
+@pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
+def test_class_counts_are_told_by_one_station_where_they_are_no_margins(function: str, held: bool) -> None:
+    """Every station that tells them too spends as much again as on a table."""
+    asking, answers = Federation._ask, list[Any]()
+
+    def ask(self: Federation, name: str, request: Any, organizations: Any, *rest: Any) -> Any:
+        if name == "partial_tables":
+            request = {member: replace(one, classes=True) for member, one in request.items()}
+            found = asking(self, name, request, organizations, *rest)
+            answers.extend(found[member] for member in sorted(found))
+            raise MessageError("central has what it wants")
+        return asking(self, name, request, organizations, *rest)
+
+    common = {name: ASKED[name] for name in ("label", "features", "domain", "epsilon")}
+    with (
+        nullcontext() if held else mock.patch.object(partial, "check_part"),
+        mock.patch.object(Federation, "_ask", ask),
+        running() as federation,
+        suppress(MessageError, AlgorithmError),
+    ):
+        federation.run(function, ASKED if function == "classify" else {**common, "split": "vertical"})
+    assert len(answers) == 3
+    if held:
+        assert refused(answers[function == "classify" :], "as its part of the budget")
+    else:
+        assert sum(answer["spent"]["epsilon"] for answer in answers) > 1.4 * NOISY
 
 
 @pytest.mark.parametrize("function", ["classify", "fit"])

@@ -19,7 +19,7 @@ from fedbayes.federation.messages.codec import decode, encode
 from fedbayes.federation.questions.asked_tables import AskedTables
 from fedbayes.federation.questions.contrasts import Contrasts
 from fedbayes.federation.questions.factor_info import FactorInfo, Wanted, factor_name
-from fedbayes.federation.vertical import check_alignment
+from fedbayes.federation.vertical import check_alignment, workspace
 from fedbayes.federation.vertical.accounting import change_of
 from fedbayes.federation.vertical.coding import check_bins_hold, resolve
 from fedbayes.federation.vertical.identifiers import matched_texts
@@ -56,11 +56,14 @@ def two():
     return {name: pd.DataFrame({"id": range(60), one: draw.integers(20, 90, 60)}) for name, one in columns.items()}
 
 
-def test_a_column_is_not_opened_again_with_other_cut_points(two):
+@pytest.mark.parametrize("told", ["other roles or rules", "opened in another round"])
+def test_a_column_is_not_opened_again_with_other_cut_points(two, told, monkeypatch):
     """The difference of two openings under one mask is which records lie between the cut points."""
+    if "rules" not in told:
+        monkeypatch.setattr(workspace, "asked_once", lambda *_: None)
     with (
         OneProcess(two, helpers=["helper"]) as federation,
-        pytest.raises(errors.MessageError, match="opened in another round"),
+        pytest.raises(errors.MessageError, match=told),
     ):
         federation.run("vertical_toy", "open_twice", {"column": "a", "cuts": [[40.0], [60.0]]})
 
@@ -68,7 +71,8 @@ def test_a_column_is_not_opened_again_with_other_cut_points(two):
 def test_other_states_have_other_masks():
     def key(setup):
         channel = SimpleNamespace(mask_key=lambda peer, purpose: f"{peer}|{purpose}".encode())
-        station = SimpleNamespace(organization=1, channel=channel, has_data=True, aggregator=2)
+        told = {"once": lambda name, content: content}
+        station = SimpleNamespace(organization=1, channel=channel, has_data=True, aggregator=2, **told)
         return Workspace(station, setup).key(3)
 
     changed = [{"bins": {"a": [40.0]}}, {"domain": {"a": {"bounds": [0, 1]}}}, {"missing_state": False}]

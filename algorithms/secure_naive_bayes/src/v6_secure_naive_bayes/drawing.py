@@ -12,6 +12,7 @@ from fedbayes.dp.laws import Change, law_of
 from fedbayes.federation import Station
 from fedbayes.federation.errors import MessageError, ThresholdError, sampling_errors
 from fedbayes.federation.guards import announced
+from fedbayes.federation.guards.once import asked_once
 from fedbayes.federation.horizontal import table_queries
 from fedbayes.randomness import uniform_bits
 from fedbayes.typing import Array, Integers
@@ -52,10 +53,12 @@ def at_most(encoded: dict[str, Any], records: int) -> dict[str, Any]:
 
 
 def check_part(station: Station, request: TablesRequest) -> None:
-    """Refuse more of the budget for a table than its part of what the job announced for the tables of all stations together.
+    """Refuse tables in a second round, and more of the budget for a table than its part of what the job announced for the tables of all stations together.
 
-    They have equal parts. Their number follows from the announced columns, or, where the features are those of the schema files, from this station's own.
+    They have equal parts, and so have the class counts, which one station tells where tables are kept, the first of the round. Their number
+    follows from the announced columns, or, where the features are those of the schema files, from this station's own.
     """
+    asked_once(station, "noisy tables", station.round_name)  # of other stations' debits this one knows nothing
     job = announced.kept(station.memory)
     names = set() if job is None else set(job.columns)
     if not names.issuperset(request.columns.features):
@@ -65,6 +68,7 @@ def check_part(station: Station, request: TablesRequest) -> None:
         job is None
         or not names.issuperset(request.columns.features)
         or request.epsilon * tables > job.shared_epsilon * announced.ROUNDING
+        or (request.classes and (request.release or station.organization != min(station.participants)))
     ):
         raise MessageError(
             "epsilon: more would be debited than the job announced for a table, as its part of the budget of all stations; the job stops"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ONE_QUESTION = "an exact fit asks one question, and a step of it once; start the job again"
 TWICE = "a step of the protocol was asked for twice with other contents; start the job again"
+OTHER_SETUP = "this station was told other roles or rules of this job before; start the job again"
 OPENED = "columns of this job have been opened in another round before; start the job again"
 """Masks follow from what they hide and its stage: two openings under one mask, of other bins or of a file that has changed, could be subtracted."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import MessageError
 from ..messages.codec import Message
 
-KINDS = ("states", "condition", "values", "presence")
+KINDS = ("states", "condition", "values")
 RINGS = (16, 32, 64)  # bits of a word of 2, 4 and 8 bytes
 MOST_PARTIES = 1000  # far above any collaboration
 MOST_COLUMNS = 10_000  # of one factor, or conditions of one question
@@ -45,8 +45,8 @@ class Wanted(Message):
     """Something to open: every station takes the part that concerns its own columns.
 
     `states`: the joint indicator of the columns; `condition`: 1 where all conditions hold; `values`: the product of the
-    columns in fixed point; `presence`: 1 where the station has the record. What is `optional` is left out at a station that lacks one of the
-    columns, or where all that is optional there would be large. Of columns that are `full`, no common record misses the value: they come without that state.
+    columns in fixed point. What is `optional` is left out at a station that lacks one of the columns, or where all that is optional there would be
+    large. Of columns that are `full`, no common record misses the value: they come without that state.
     """
 
     kind: str
@@ -173,10 +173,13 @@ def check_product(made: FactorInfo, left: FactorInfo | None, right: FactorInfo |
     check_named(made, pair)
 
 
-def check_wanted(wanted: Sequence[Wanted], bits: int, counts: bool, stage: int = 0) -> None:
-    """Raise `ValueError` for a ring or a stage that there is not, for absurdly many columns, or for numbers where only what `counts` may be opened."""
-    numbers = counts and any(want.kind == "values" for want in wanted)
-    if stage < 0 or bits not in RINGS or len(wanted) > MOST_CELLS // 100 or numbers:
+def check_wanted(wanted: Sequence[Wanted], bits: int, counts: bool, union: bool, stage: int = 0) -> None:
+    """Raise `ValueError` for a ring or a stage that there is not, for absurdly many columns, or for numbers where only what `counts` may be opened.
+
+    Of a `union` states are opened alone: what a station has of them is added up with what others have, and of anything else it would be its own.
+    """
+    refused = {want.kind for want in wanted} & ({"values", "condition"} if union else {"values"} if counts else set())
+    if stage < 0 or bits not in RINGS or len(wanted) > MOST_CELLS // 100 or refused:
         raise ValueError("what is wanted is malformed")
 
 

@@ -57,7 +57,7 @@ def _check_names(
     may: dict[str, list[str]] = {}
     for want in wanted:
         own = [column for column in want.columns if column in columns]
-        if not own and want.kind != "presence":
+        if not own:
             continue
         names = list(_names(want, own, member))
         may.update(dict.fromkeys(names, own))

@@ -114,7 +114,7 @@ class SecureTables:
         engine.match(distinct=sharing_pairs(federation, setup, owners))
         states_of = {member: described(reply) for member, reply in replies.items()}
         if setup.union:
-            states_of = engine.extend({}, [*wanted, Wanted("presence", [])], 32)
+            states_of = engine.extend({}, wanted, 32)
         states = states_at(federation, setup, owners, states_of)
         return cls(federation, engine, states, noisy or setup.private, narrow and not setup.private)
 

@@ -19,6 +19,7 @@ from .ciphers import HASH, PLACE
 from .messages import Delivery, MatchReply, MatchRequest, Opened
 from .replication import HASHES, Replica, check_matched, workspace_of
 from .sides import dealt_corrections, helper_side
+from .told import check_told
 from .workspace import DTYPES, Workspace
 
 MATCHED_ONCE = "records are matched once in a job; start another job"
@@ -102,6 +103,7 @@ def _order(workspace: Workspace, party: int, positions: Integers) -> Opened:
 def _deal(workspace: Workspace, request: MatchRequest, rows: int) -> dict[int, Sealed]:
     if not request.deal:
         return {}
+    check_told(workspace.station, request.factors)
     delivery = Delivery(request.setup, rows, request.factors, [], None, request.deal, [])
     bits = request.factors[0].bits
     side = helper_side(workspace, delivery, [name for table in request.deal for name in table], bits)

@@ -121,7 +121,7 @@ class SubmitRequest(Message):
     seeded: bool = False
 
     def __post_init__(self) -> None:
-        check_wanted(self.wanted, self.bits, counts=self.setup.private)  # noise is for counts
+        check_wanted(self.wanted, self.bits, self.setup.private, self.setup.union)  # noise is for counts
 
 
 class SubmitReply(Message):
@@ -218,7 +218,7 @@ class ExtendRequest(Message):
         """Check the ring, and that every product is as wide as its factors make it, and under masks of this stage."""
         setup, by_name = self.delivery.setup, {info.name: info for info in self.delivery.factors}
         # Numbers are opened in the first stage, and noted there (`multiplied`).
-        check_wanted(self.wanted, self.bits, counts=True, stage=self.stage)
+        check_wanted(self.wanted, self.bits, True, setup.union, self.stage)
         check_ring(self.bits, self.delivery.factors, [name for one in self.products for name in (one.left, one.right)])
         for product in self.products:
             if product.factor.stage != self.stage:

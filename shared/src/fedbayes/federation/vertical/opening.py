@@ -36,7 +36,7 @@ SHORT = "codes"
 COUNTED = "counted"
 """Kind of the factor that goes with `values`: 1 where a record counts in the product."""
 FOLDS = "~folds:"
-"""A column "~folds:10" exists at the first station: the record's fold for cross-validation, 0 to 9, random for each job (`folds`)."""
+"""A column "~folds:10" exists at the first station, but of a union: the record's fold for cross-validation, 0 to 9, random for each job (`folds`)."""
 
 
 def fold_domain(folds: int) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Encoder:
         asked = dict.fromkeys(column for want in wanted for column in want.columns)
         if setup.id_column in asked:
             raise PolicyError("the identifier column may not be asked about; choose another column")
-        made = [name for name in asked if name.startswith(FOLDS) and self.own == setup.stations[0]]
+        made = [name for name in asked if name.startswith(FOLDS) and self.own == setup.stations[0] and not setup.union]
         self.columns = [column for column in asked if column in present or column in made]
         keys = (setup.id_column,) if setup.id_column else ()
         wanted_here = [*keys, *(c for c in self.columns if c not in made)]
@@ -161,7 +161,7 @@ class Encoder:
             own = [column for column in want.columns if column in self.columns]
             if want.optional and not (options and own == want.columns):
                 continue
-            if own or want.kind == "presence":
+            if own:
                 self._add(part, want, own, stage, bits)
         size = sum(values.shape[1] for values in part.values) * self.rows * (bits // 8)
         if size > MOST_OPENING_BYTES:

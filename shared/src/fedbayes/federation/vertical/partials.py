@@ -26,6 +26,7 @@ from .opening import Encoder, OwnPart, open_part
 from .replication import HASHES, PAIR, Replica, workspace_of
 from .sides import data_side, helper_side
 from .states import public_states
+from .told import check_told, note_columns, note_opened
 from .workspace import Workspace, factor
 
 SEED = "part of a seed"
@@ -50,6 +51,8 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     if request.seeded:
         station.keep(SEED, seed=np.array([encoder.seed()]))
     part = encoder.part([] if request.setup.union else request.wanted, 0, request.bits)
+    note_columns(station, request.setup)
+    note_opened(station, part.infos)
     for info in part.infos:
         if info.name in part.products:
             multiplied.note(workspace, info.name, info.columns, part.products[info.name])
@@ -106,6 +109,7 @@ def partial_extend(station: Station, request: ExtendRequest) -> ExtendReply:
     **Assumes** that the helper colludes with no station; without one, that no two of the first three stations do.
     """
     workspace = workspace_of(station, request.delivery.setup, request.delivery)
+    check_told(station, [product.factor for product in request.products])
     made = [product for product in request.products if workspace.own in product.factor.contributors]
     names = [name for product in made for name in (product.left, product.right)]
     targets = [product.factor.name for product in made]
@@ -163,6 +167,7 @@ def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart,
         return OwnPart([], [], {}, {}), np.zeros(0, dtype=np.int64), None
     encoder = Encoder(workspace.station, setup, request.wanted)
     part = encoder.part(request.wanted, request.stage, request.bits)
+    note_opened(workspace.station, part.infos)
     return part, workspace.common_order(encoder.rows), request.delivery.rows if setup.union else None
 
 

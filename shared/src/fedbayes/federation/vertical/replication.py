@@ -20,6 +20,7 @@ from .ciphers import HASH, PLACE, decipher, encipher, letter_of, places_of
 from .identifiers import check_equal_rows
 from .messages import Delivery, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
+from .told import check_delivery
 from .workspace import DTYPES, Workspace, factor
 
 ABSENT = bytes(KEY_BYTES)
@@ -169,7 +170,7 @@ class Replica(Workspace):
 
     def receive(self, delivery: Delivery) -> None:
         """Unseal and keep the shares that came with a request."""
-        self.check_rows(delivery)
+        check_delivery(self.station, delivery, self.is_helper)
         for parcel in delivery.parcels:
             topic = self._topic("openings", parcel.sender, parcel.stage)
             letter = self.station.unseal(parcel.sender, letter_of(parcel.keys, self.own), topic)

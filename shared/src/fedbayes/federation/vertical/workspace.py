@@ -14,15 +14,16 @@ from ...mpc import alignment, factors
 from ...mpc.prg import expand
 from ...randomness import secret_bytes
 from ...typing import Array
-from ..errors import MessageError, ThresholdError
+from ..errors import MessageError
 from ..gate import Sealed
-from ..guards.once import asked_once, opened_once
+from ..guards.once import OTHER_SETUP, asked_once, opened_once
 from ..messages.arrays import from_bytes
 from ..perimeter.manifest import digest_of
 from ..questions.factor_info import NOT_DESCRIBED, FactorInfo, part_of
 from ..station import Station
 from .ciphers import decipher, encipher, letter_of, places_of
 from .messages import Delivery, Opened, Parcel, Setup
+from .told import check_delivery
 
 PURPOSE = "shared products"
 DTYPES: dict[int, npt.DTypeLike] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
@@ -57,6 +58,7 @@ class Workspace:
             raise MessageError("the helper holds data of this task; name an organization without data as helper")
         if setup.helper in (station.aggregator,):
             raise MessageError("the helper must not run the central function; start the task at another organization")
+        asked_once(station, "setup", self._setup_digest, OTHER_SETUP)
 
     @property
     def is_helper(self) -> bool:
@@ -133,7 +135,7 @@ class Workspace:
         ThresholdError
             When fewer records are common than this node demands.
         """
-        self.check_rows(delivery)
+        check_delivery(self.station, delivery, self.is_helper)
         for parcel in delivery.orders:
             positions = places_of(self._unpack("order", parcel))
             rows = len(positions) if self.setup.union else delivery.rows
@@ -163,11 +165,6 @@ class Workspace:
         name = f"parcel-{parcel.sender}-{parcel.stage}"
         if self.station.keep(name, content=content, names=np.array(parcel.names)):
             self._contents[name] = (content.T, list(parcel.names), {})
-
-    def check_rows(self, delivery: Delivery) -> None:
-        """Raise `ThresholdError` when fewer records are common than this node demands."""
-        if delivery.rows < self.station.policy.minimum_rows and not self.is_helper:
-            raise ThresholdError("fewer records are common to all stations than this node demands")
 
     def _receive_corrections(self, sealed: Sealed, bits: int) -> None:
         plain = self.station.unseal(self.setup.helper, sealed, "corrections")
