@@ -49,6 +49,12 @@ def opened_in(monkeypatch: pytest.MonkeyPatch, ring: int) -> None:
     monkeypatch.setattr(Engine, "submit", submitted)
 
 
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have stations open whatever they are asked for, and central take it."""
+    monkeypatch.setattr(messages, "check_wanted", lambda *_, **__: None)
+    monkeypatch.setattr(engine, "check_asked", lambda *_, **__: None)
+
+
 def sum_of_incomes(monkeypatch: pytest.MonkeyPatch, income: float) -> float:
     """Have a column of numbers opened in a private job, and its sum told as a count is."""
     told: list[float] = []
@@ -80,7 +86,7 @@ def test_numbers_are_not_added_up_under_the_noise_of_counts(monkeypatch: pytest.
 
 
 def test_control_unchecked_a_sum_tells_one_record_through_any_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "check_wanted", lambda *_, **__: None)
+    unchecked(monkeypatch)
     one, other = (sum_of_incomes(monkeypatch, income) for income in (3000.0, 3000.01))
     assert abs(one - other) > 1000.0 * 2.0 / EPSILON  # a cent
 
@@ -116,7 +122,7 @@ def test_numbers_are_opened_in_the_first_stage_alone(monkeypatch: pytest.MonkeyP
 
 
 def test_control_opened_later_products_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "check_wanted", lambda *_, **__: None)
+    unchecked(monkeypatch)
     told = products_of_numbers(monkeypatch)
     assert len(told) == 3
     assert np.allclose(told, told[0])  # but for the powers of two, which are alike
