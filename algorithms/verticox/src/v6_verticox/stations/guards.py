@@ -1,6 +1,6 @@
 """Questions that a station refuses because the answer would be about few records, whoever chose coefficients, times or columns.
 
-The coefficients, times and groups of an assessment, and how a fit treats ties, are the caller's. Six rules keep the answer from being that of one record:
+The coefficients, times and groups of an assessment, and how a fit treats ties, are the caller's. Seven rules keep the answer from being that of one record:
 
 - **dominance** (`check_effect`, for answers that are sums over risk sets): no record has more than 1 / max(minimum_count, root of the
   records) of the sum of the relative risks, nor more than 1.5 / minimum_count of the weighted sum of squares of the predictor, which is the
@@ -12,6 +12,7 @@ The coefficients, times and groups of an assessment, and how a fit treats ties, 
 - **ties** (`check_ties`): no event, or at least `minimum_count`, is tied, by weight too, where tied events are treated as Efron does: a fit with Breslow's
   differs from it by these alone;
 - **trend** (`check_trend`): no few events carry the function of time of the check of proportional hazards, which would be of their features alone;
+- **strata** (`check_strata`): strata are not one stratum and few gaps, by which a fit to complete records would be one that leaves out these few;
 - **times** (`check_times`): between successive times, before the first and after the last, lie at least `minimum_count` events, and
   either no censored record or as many.
 
@@ -52,6 +53,10 @@ NEARLY_ALL = 0.98
 FEW_TIMES = (
     "time_transform: few events are far in time from all others, so that the check of proportional hazards would tell of these; "
     "ask with 'rank' or 'km', or null"
+)
+FEW_GAPS = (
+    "strata: the column has one value in all records but few, which have none, so that a fit to complete records, less one without strata, would tell of these; "
+    "leave it out, or fill in the gaps"
 )
 FEW_TIED = (
     "ties: fewer events are tied than this node reveals, or so few carry the weight of those that are, and Efron's treatment would tell of these; "
@@ -151,6 +156,27 @@ def check_trend(trend: Floats, event: npt.NDArray[np.int_], limit: int) -> None:
     squares = np.sort(trend[event == 1] ** 2)[::-1]
     if squares[max(limit, 1) - 1 :].sum() < (1.0 - NEARLY_ALL) * squares.sum():
         raise ThresholdError(FEW_TIMES)
+
+
+def check_strata(strata: int, incomplete: int, limit: int) -> None:
+    """Refuse a column of strata that only leaves out few records.
+
+    Parameters
+    ----------
+    strata : int
+        How many it has.
+    incomplete : int
+        Records with a gap in it.
+    limit : int
+        `minimum_count` of the node.
+
+    Raises
+    ------
+    ThresholdError
+        If there is one stratum, and fewer than `limit` gaps, but some.
+    """
+    if strata == 1 and few(np.asarray(incomplete), limit):
+        raise ThresholdError(FEW_GAPS)
 
 
 def check_ties(outcome: Survival, limit: int) -> None:

@@ -26,7 +26,7 @@ from ..shares.complete import rounded_up, spread_out, without_gaps
 from .clusters import check_weighed, prepare_scores
 from .columns import Design, Survival, design, survival
 from .formula import design_of_terms
-from .guards import check_ties, check_trend
+from .guards import check_strata, check_ties, check_trend
 from .near_duplicates import check_cuts, check_rewritten
 from .outcome import describe
 from .products import Part, keep, parts_across, sides
@@ -233,6 +233,8 @@ def _survival(question: Question, frame: Any, others: list[str], limit: int, pre
         outcome.strata_names,
         _weights(question, frame, limit) if question.weights else None,
     )
+    if question.strata:
+        check_strata(len(everybody.strata_names), int(np.sum(~without_gaps(frame, [question.strata]))), limit)
     if question.ties == "efron" and question.missing != "complete":
         check_ties(everybody, limit)
     return everybody

@@ -16,11 +16,17 @@ MOST_WORK = 1e11
 """Rows times states of one side times states of the other: some five seconds of a processor, as for 600 columns of 10,000 rows. Where new columns are more,
 they are compared with those of earlier answers alone."""
 ROUNDING = 1e-9
-"""Of a weight: smaller changes are those of how numbers are written, and move no coefficient by a digit that is told."""
+"""Of a weight, or of the range of a column: smaller changes are those of how numbers are written, and move no coefficient by a digit that is told."""
 FEWEST_ROWS = 10_000
 """So many rows are counted in that work at least, so that tables of states by states take 80 MB at most."""
 CELLS_AT_ONCE = 2**24
 """Of the indicators of states, 64 MB of 32-bit floats, in which counts of as many rows are exact."""
+
+
+TRIPLES = 64
+"""Of rows, by whose distances columns of numbers are told apart, whatever their units: enough that a quarter is without the few that may differ, of 20 rows too."""
+TRIED = 4
+"""Units by which two columns of numbers are compared in all rows; each is right but by chance."""
 
 
 def alike_but_for_few(fresh: Sequence[Integers], others: Sequence[Integers], minimum: int) -> Booleans:
@@ -61,6 +67,57 @@ def alike_but_for_few(fresh: Sequence[Integers], others: Sequence[Integers], min
             alike[np.ix_(part, beside)] |= _following(sides[0], sides[1], minimum)
     alike[np.arange(len(fresh)), np.arange(len(fresh))] = False
     return alike
+
+
+def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], minimum: int) -> Booleans:
+    """Return which columns of numbers are another one in other units, or from another zero, in all rows but fewer than `minimum`, and not in all.
+
+    As an age at admission and one five years later, or pounds and kilograms. Columns of few values are `alike_but_for_few`'s to compare.
+
+    Parameters
+    ----------
+    fresh, others : sequence of ndarray of float, shape (rows,)
+        NaN where a cell is no number.
+    minimum : int
+        Rows.
+
+    Returns
+    -------
+    ndarray of bool, shape (fresh, fresh and others)
+    """
+    together = [*fresh, *others]
+    alike = np.zeros((len(fresh), len(together)), dtype=np.bool_)
+    many = [number for number, one in enumerate(together) if len(np.unique(one[~np.isnan(one)])) > MOST_STATES]
+    if minimum <= 1 or not set(many) & set(range(len(fresh))):
+        return alike
+    draw = np.random.default_rng(0)
+    rows = np.stack([draw.choice(len(fresh[0]), 3, replace=False) for _ in range(TRIPLES)])
+    with np.errstate(all="ignore"):
+        shapes = np.stack([_distances(together[one][rows]) for one in many])
+    for place, new in enumerate(many):
+        if new >= len(fresh):
+            break
+        same = np.abs(shapes - shapes[place]) <= np.sqrt(ROUNDING) * np.abs(shapes[place])
+        for near in np.flatnonzero(4 * same.sum(axis=1) >= TRIPLES):
+            apart = [_apart(together[new], together[many[near]], rows[k]) for k in np.flatnonzero(same[near])[:TRIED]]
+            alike[new, many[near]] = 0 < min(apart) < minimum
+    alike[np.arange(len(fresh)), np.arange(len(fresh))] = False
+    return alike
+
+
+def _distances(values: Floats) -> Floats:
+    """Return the quotient of the distances of values, (triples, 3), which is the same in any unit and from any zero; NaN where two are the same."""
+    first, second = values[:, 1] - values[:, 0], values[:, 2] - values[:, 0]
+    return np.where((first != 0.0) & (second != 0.0) & (first != second), first / second, np.nan)
+
+
+def _apart(one: Floats, other: Floats, rows: Integers) -> int:
+    """Return in how many rows one column is not the other, in the unit and from the zero in which they are the same at two of some rows."""
+    unit = (one[rows[1]] - one[rows[0]]) / (other[rows[1]] - other[rows[0]])
+    with np.errstate(over="ignore", invalid="ignore"):
+        change = one - one[rows[0]] - unit * (other - other[rows[0]])
+    held = np.abs(change) <= ROUNDING * np.nanmax(np.abs(one))
+    return int(np.sum(~held & ~(np.isnan(one) & np.isnan(other))))
 
 
 def _following(fresh: Sequence[Integers], others: Sequence[Integers], minimum: int) -> Booleans:

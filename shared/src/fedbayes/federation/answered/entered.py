@@ -29,7 +29,7 @@ from ...bayes.values.encoding import canonical_text, number_of
 from ...typing import Floats, Integers
 from ..errors import ThresholdError
 from . import linked
-from .alike import alike_but_for_few, change_is_carried_by_few
+from .alike import alike_but_for_few, change_is_carried_by_few, in_one_unit_but_for_few
 from .own_products import differ_by_few
 from .readings import MOST_READINGS, column_of, is_cut, values_of
 from .record import Record, Remembered
@@ -177,8 +177,11 @@ class Entered:
         """Refuse columns that say the same as others of all rows but few; return those that are not as an earlier reading of theirs."""
         asked = [json.loads(text) for text in (*fresh, *earlier)]
         names, parts = [one[0] for one in asked], [one[2:] for one in asked]
-        codes = [places[rows] for places in _numbered(self._values([*fresh, *earlier]))]
+        columns = self._values([*fresh, *earlier])
+        codes = [places[rows] for places in _numbered(columns)]
+        numbers = [_numbers_of(column)[rows] for column in columns]
         same = alike_but_for_few(codes[: len(fresh)], codes[len(fresh) :], self._minimum)
+        same |= in_one_unit_but_for_few(numbers[: len(fresh)], numbers[len(fresh) :], self._minimum)
         for new, other in np.argwhere(same):
             if names[new] != names[other] and parts[new] == parts[other]:
                 beside = f"'{names[other]}'" if other < len(fresh) else "one that was asked for before"
@@ -222,9 +225,7 @@ class Entered:
         """Return case weights, or other numbers, (rows,), NaN where a cell is missing."""
         if text == NO_WEIGHTS:
             return np.ones(int(rows.sum()))
-        ((places, values),) = self._values([text])
-        table = [np.nan if (number := number_of(value)) is None else number for value in (*values, None)]
-        return np.array(table)[places[rows]]
+        return _numbers_of(self._values([text])[0])[rows]
 
     def _values(self, texts: Sequence[str]) -> list[Column]:
         """Return columns as they are read."""
@@ -243,6 +244,13 @@ def _names(text: str) -> set[str]:
     """Return the names of the columns that a text is about."""
     about = json.loads(text)
     return set(about) if isinstance(about, dict) else {about[0]}
+
+
+def _numbers_of(column: Column) -> Floats:
+    """Return the number of every row, (rows,), NaN where a cell is none."""
+    places, values = column
+    table = [np.nan if (number := number_of(value)) is None else number for value in (*values, None)]
+    return np.array(table, dtype=np.float64)[places]
 
 
 def _numbered(columns: Sequence[Column]) -> list[Integers]:
