@@ -55,8 +55,8 @@ FEW_TIMES = (
     "ask with 'rank' or 'km', or null"
 )
 FEW_GAPS = (
-    "strata: the column has one value in all records but few, which have none, so that a fit to complete records, less one without strata, would tell of these; "
-    "leave it out, or fill in the gaps"
+    "strata: the column has one value in all records but few, which have none, so that a fit to complete records, less one without strata, "
+    "would tell of these; leave it out, or fill in the gaps"
 )
 FEW_TIED = (
     "ties: fewer events are tied than this node reveals, or so few carry the weight of those that are, and Efron's treatment would tell of these; "

@@ -24,7 +24,7 @@ CELLS_AT_ONCE = 2**24
 
 
 TRIPLES = 64
-"""Of rows, by whose distances columns of numbers are told apart, whatever their units: enough that a quarter is without the few that may differ, of 20 rows too."""
+"""Of rows, by whose distances columns of numbers are told apart, whatever their units: far more than a quarter are without the few that may differ."""
 TRIED = 4
 """Units by which two columns of numbers are compared in all rows; each is right but by chance."""
 
@@ -108,7 +108,8 @@ def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], m
 def _distances(values: Floats) -> Floats:
     """Return the quotient of the distances of values, (triples, 3), which is the same in any unit and from any zero; NaN where two are the same."""
     first, second = values[:, 1] - values[:, 0], values[:, 2] - values[:, 0]
-    return np.where((first != 0.0) & (second != 0.0) & (first != second), first / second, np.nan)
+    quotients = first / second
+    return np.where((first != second) & (quotients != 0.0) & np.isfinite(quotients), quotients, np.nan)
 
 
 def _apart(one: Floats, other: Floats, rows: Integers) -> int:
