@@ -74,6 +74,7 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     if not own:
         raise ArgumentError("features: this station has none of these columns; leave it out or name its columns")
     frame = station.data(columns=[request.label, *own], domain=request.domain)
+    station.history.entered.note_alone()
     variables, codes = {}, {}
     for name in (request.label, *own):
         states, codes[name] = own_states(station, name, frame[name], request.domain, request.bins)

@@ -28,6 +28,7 @@ def drawn_tables(station: Station, request: TablesRequest) -> dict[str, Array]:
     encoded = request.columns.read(station, request.epsilon > 0)
     tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
     if not request.promises:
+        station.history.entered.note_alone()
         _note_borders(station, request)
         _check_counts(station, tables)
     parts = [tables[0].sum(axis=1)] if request.classes else []

@@ -1,4 +1,4 @@
-"""The record of what stations entered: by which columns, products of columns and case weights exact answers about linked records were made.
+"""The record of what stations entered: by which columns, products of columns and case weights exact answers about linked records, or one station, were made.
 
 Two answers by two columns of one station that say the same of all records but one, a diagnosis at admission and at discharge, differ by what that record has
 at other stations. So do two Cox models, one with case weights and one without, where one record weighs much more than all others. So a node with a folder
@@ -109,6 +109,10 @@ class Entered:
         """Note which of `total` rows are linked and count, and by which column of identifiers ("" by their places; None where they are not linked)."""
         self._memory.note(ROWS, [linked.words_of(places, total), total, by])
 
+    def note_alone(self) -> None:
+        """Note that an answer is about this station alone: who is linked it does not tell, so its rows, any, are not held against those of others."""
+        self.note_rows(np.arange(0), 0, None)
+
     def note_time(self, column: str) -> None:
         """Note the column of a fit's times."""
         self._memory.note(TIME, column)
@@ -140,7 +144,8 @@ class Entered:
         for number, (rows, total, by) in enumerate(self._memory.noted(ROWS)):
             admitted = f"linked admitted|{number}|{hashlib.sha256(repr([columns, words, weights, products]).encode()).hexdigest()}"
             if self._memory.read(admitted) is None:
-                self._check_rows(columns, rows, total, by)
+                if total:
+                    self._check_rows(columns, rows, total, by)
                 self._check(COLUMN, words, rows, total)
                 self._check(WEIGHT, weights, rows, total)
                 self._check(PRODUCT, products, rows, total)
@@ -178,8 +183,9 @@ class Entered:
         asked = [json.loads(text) for text in (*fresh, *earlier)]
         names, parts = [one[0] for one in asked], [one[2:] for one in asked]
         columns = self._values([*fresh, *earlier])
-        codes = [places[rows] for places in _numbered(columns)]
-        numbers = [_numbers_of(column)[rows] for column in columns]
+        chosen = rows if len(rows) else slice(None)
+        codes = [places[chosen] for places in _numbered(columns)]
+        numbers = [_numbers_of(column)[chosen] for column in columns]
         same = alike_but_for_few(codes[: len(fresh)], codes[len(fresh) :], self._minimum)
         same |= in_one_unit_but_for_few(numbers[: len(fresh)], numbers[len(fresh) :], self._minimum)
         for new, other in np.argwhere(same):
