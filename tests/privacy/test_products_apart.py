@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from party_kit import remembering
 
-from fedbayes.federation.answered.own_products import differ_by_few, held_by_few
+from fedbayes.federation.answered.own_products import adds_up_but_for_few, differ_by_few, held_by_few
 from fedbayes.federation.errors import ThresholdError
 
 ROWS, WHO, FEW = 120, 4, 5
@@ -120,3 +120,48 @@ def test_what_two_products_differ_by():
         many = np.where(np.arange(100) < 2 * FEW, 2 * one, one)
         assert not differ_by_few(one, sign * scale * many, FEW)
     assert not differ_by_few(np.repeat([0.0, 1.0], 50), np.repeat([1.0, 0.0], 50), FEW), "no record in both"
+
+
+def wards():
+    """Return columns of 0 and 1 of which two add up to a third, but for one record, which is in both wards."""
+    parts, rows = tables(), np.arange(ROWS)
+    inside = np.where(rows == WHO, 0, rows % 4)
+    parts["a"]["ward1"], parts["a"]["ward2"] = (inside == 1).astype(int), (inside == 2).astype(int)
+    parts["a"]["wards"] = ((inside == 1) | (inside == 2)).astype(int)
+    parts["a"].loc[WHO, ["ward1", "ward2", "wards"]] = 1
+    return parts
+
+
+WARDS = ["ward1", "ward2", "wards"]
+
+
+@pytest.mark.parametrize("order", [WARDS, WARDS[::-1]])
+def test_three_products_of_which_two_add_up_to_the_third_but_for_one_row(tmp_path, order):
+    with remembering(wards(), tmp_path) as running:
+        assert all(told(running, "product", ["number", name, "dose"]) for name in order[:2])
+        with pytest.raises(ThresholdError, match="was multiplied with other"):
+            told(running, "product", ["number", order[2], "dose"])
+        assert told(running, "product", ["number", "other", "dose"]), "another column"
+
+
+def test_control_not_added_up_three_products_tell_the_row(tmp_path, monkeypatch):
+    monkeypatch.setattr("fedbayes.federation.answered.entered.adds_up_but_for_few", lambda *products: False)
+    with remembering(wards(), tmp_path) as running:
+        one, other, both = (told(running, "product", ["number", name, "dose"]) for name in WARDS)
+    parts = wards()
+    assert one + other - both == pytest.approx(parts["a"]["number"][WHO] * parts["b"]["dose"][WHO], rel=0.01)
+
+
+def test_what_adds_up():
+    draw = np.random.default_rng(2)
+    for rows in (60, 400):
+        one, other, third = (draw.gamma(2, 1, rows) * (draw.random(rows) < 0.6) for _ in range(3))
+        for scales in ((1.0, 1.0), (-2.5, 1000.0)):
+            whole = scales[0] * one + scales[1] * other
+            for few, refused in ((0, False), (1, True), (FEW - 1, True), (FEW, False)):
+                changed = np.where(np.arange(rows) < few, whole + 1.0, whole)
+                assert adds_up_but_for_few(changed, one, other, FEW) == refused
+                assert adds_up_but_for_few(one, changed, other, FEW) == refused
+            assert not adds_up_but_for_few(whole, one, 7 * one, FEW)
+        assert not adds_up_but_for_few(third, one, other, FEW)
+        assert not adds_up_but_for_few(1000 * one, one, third, FEW), "the same in another unit"

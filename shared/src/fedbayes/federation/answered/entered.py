@@ -30,10 +30,10 @@ from ...typing import Floats, Integers
 from ..errors import ThresholdError
 from . import linked
 from .alike import alike_but_for_few, change_is_carried_by_few, in_one_unit_but_for_few
-from .own_products import differ_by_few
+from .own_products import adds_up_but_for_few, differ_by_few
 from .readings import MOST_READINGS, column_of, is_cut, values_of
 from .record import Record, Remembered
-from .selections import MOST_SELECTIONS, SETS_FEW_APART
+from .selections import SETS_FEW_APART
 
 if TYPE_CHECKING:
     from ..node.memory import Memory
@@ -211,12 +211,16 @@ class Entered:
         return fresh
 
     def _products(self, fresh: Sequence[str], earlier: Sequence[str], rows: linked.Rows) -> Collection[str]:
-        """Refuse products of own columns that differ from others by what few rows hold; return those that are new."""
-        if fresh and len(earlier) >= MOST_SELECTIONS:
+        """Refuse products of own columns that differ from others, or from sums of two, by what few rows hold; return those that are new."""
+        if fresh and len(earlier) >= MOST_READINGS:
             raise ThresholdError(SETS_FEW_APART)
         columns = [self._product(text, rows) for text in (*fresh, *earlier)]
         for new, one in enumerate(columns[: len(fresh)]):
-            if any(differ_by_few(one, other, self._minimum) for other in columns[new + 1 :]):
+            others = columns[new + 1 :]
+            pairs = itertools.combinations(others, 2)
+            if any(differ_by_few(one, other, self._minimum) for other in others) or any(
+                adds_up_but_for_few(one, *pair, self._minimum) for pair in pairs
+            ):
                 raise ThresholdError(MULTIPLIED_APART)
         return fresh
 

@@ -1,4 +1,4 @@
-"""What one station multiplies with other organizations' numbers, in exact products: neither a product nor the difference of two is about few records.
+"""What one station multiplies with other organizations' numbers, in exact products: neither a product, nor what two or three differ by, is about few records.
 
 A product of own columns of which few records hold nearly all of the sum tells the others' values of these few. So does the difference of two products, as of a
 column of 0 and 1 and of the same times another one, that is 0 in one record where the first is 1.
@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...typing import Floats
+from ...typing import Floats, Integers
 
 DOMINANCE = 0.02
 """The records beside the largest ones (one less than the minimum count) hold at least this part of the sum of absolute values."""
 ROUNDING = 1e-9
 """Of a value: what two products differ by less is how numbers are written."""
+TRIED = 8
+"""Pairs of rows by which it is looked for how a product is made of two others; each is right but by chance."""
+LOOKED_AT = 256
+"""Rows by which most products are told apart from such sums, before all rows are compared."""
 
 
 def held_by_few(product: Floats, minimum: int) -> bool:
@@ -53,3 +57,38 @@ def differ_by_few(product: Floats, other: Floats, minimum: int) -> bool:
     apart = np.abs(product - scaled) > ROUNDING * np.maximum(np.abs(product), np.abs(scaled))
     change = np.where(apart, product - scaled, 0.0)
     return bool(change.any()) and held_by_few(change, minimum)
+
+
+def adds_up_but_for_few(product: Floats, one: Floats, other: Floats, minimum: int) -> bool:
+    """Return whether a product is a sum of two others, each times a number, in all rows but fewer than `minimum`, and not in all.
+
+    As one by a column of 0 and 1 beside those by two wards, in both of which one record is.
+
+    Parameters
+    ----------
+    product, one, other : ndarray of float, shape (rows,)
+        Of own columns each.
+    minimum : int
+        Records.
+    """
+    draw, tolerance = np.random.default_rng(0), ROUNDING * float(np.abs(product).max(initial=0.0))
+    some = draw.permutation(np.flatnonzero((one != 0.0) | (other != 0.0)))[:LOOKED_AT]
+    for first in some[np.flatnonzero(one[some])[:TRIED]]:
+        crossed = one[first] * other[some] - one[some] * other[first]
+        apart = np.abs(crossed) > ROUNDING * (np.abs(one[first] * other[some]) + np.abs(one[some] * other[first]))
+        if not apart.any():
+            continue
+        place = draw.choice(np.flatnonzero(apart))
+        second = some[place]
+        ones = (product[first] * other[second] - product[second] * other[first]) / crossed[place]
+        others = (one[first] * product[second] - one[second] * product[first]) / crossed[place]
+        left = (_left(product, one, other, (ones, others), rows) > tolerance for rows in (some, slice(None)))
+        if np.count_nonzero(next(left)) < minimum and 0 < np.count_nonzero(next(left)) < minimum:
+            return True
+    return False
+
+
+def _left(product: Floats, one: Floats, other: Floats, numbers: tuple[float, float], rows: Integers | slice) -> Floats:
+    """Return what is left of a product without two others times a number each, in some rows."""
+    without: Floats = np.abs(product[rows] - numbers[0] * one[rows] - numbers[1] * other[rows])
+    return without
