@@ -25,6 +25,8 @@ CELLS_AT_ONCE = 2**24
 
 TRIPLES = 64
 """Of rows, by whose distances columns of numbers are told apart, whatever their units: far more than a quarter are without the few that may differ."""
+MIXERS = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], dtype=np.uint64)
+"""Of SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014)."""
 TRIED = 4
 """Units by which two columns of numbers are compared in all rows; each is right but by chance."""
 
@@ -90,19 +92,25 @@ def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], m
     many = [number for number, one in enumerate(together) if len(np.unique(one[~np.isnan(one)])) > MOST_STATES]
     if minimum <= 1 or not set(many) & set(range(len(fresh))):
         return alike
-    draw = np.random.default_rng(0)
-    rows = np.stack([draw.choice(len(fresh[0]), 3, replace=False) for _ in range(TRIPLES)])
+    rows = scattered(len(fresh[0]))[np.arange(3 * TRIPLES) % len(fresh[0])].reshape(TRIPLES, 3)
     with np.errstate(all="ignore"):
         shapes = np.stack([_distances(together[one][rows]) for one in many])
-    for place, new in enumerate(many):
+    for own, new in enumerate(many):
         if new >= len(fresh):
             break
-        same = np.abs(shapes - shapes[place]) <= np.sqrt(ROUNDING) * np.abs(shapes[place])
+        same = np.abs(shapes - shapes[own]) <= np.sqrt(ROUNDING) * np.abs(shapes[own])
         for near in np.flatnonzero(4 * same.sum(axis=1) >= TRIPLES):
             apart = [_apart(together[new], together[many[near]], rows[k]) for k in np.flatnonzero(same[near])[:TRIED]]
             alike[new, many[near]] = 0 < min(apart) < minimum
     alike[np.arange(len(fresh)), np.arange(len(fresh))] = False
     return alike
+
+
+def scattered(count: int) -> Integers:
+    """Return the whole numbers below `count` in an order that looks random and is always the same."""
+    mixed = np.arange(1, count + 1, dtype=np.uint64) * MIXERS[0]
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * MIXERS[1]
+    return np.argsort(mixed ^ (mixed >> np.uint64(27)), kind="stable")
 
 
 def _distances(values: Floats) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...typing import Floats, Integers
+from .alike import scattered
 
 DOMINANCE = 0.02
 """The records beside the largest ones (one less than the minimum count) hold at least this part of the sum of absolute values."""
@@ -71,17 +72,18 @@ def adds_up_but_for_few(product: Floats, one: Floats, other: Floats, minimum: in
     minimum : int
         Records.
     """
-    draw, tolerance = np.random.default_rng(0), ROUNDING * float(np.abs(product).max(initial=0.0))
-    some = draw.permutation(np.flatnonzero((one != 0.0) | (other != 0.0)))[:LOOKED_AT]
-    for first in some[np.flatnonzero(one[some])[:TRIED]]:
+    tolerance = ROUNDING * float(np.abs(product).max(initial=0.0))
+    some = np.flatnonzero((one != 0.0) | (other != 0.0))
+    some = some[scattered(len(some))[:LOOKED_AT]]
+    for tried, first in enumerate(some[np.flatnonzero(one[some])[:TRIED]]):
         crossed = one[first] * other[some] - one[some] * other[first]
         apart = np.abs(crossed) > ROUNDING * (np.abs(one[first] * other[some]) + np.abs(one[some] * other[first]))
         if not apart.any():
             continue
-        place = draw.choice(np.flatnonzero(apart))
-        second = some[place]
-        ones = (product[first] * other[second] - product[second] * other[first]) / crossed[place]
-        others = (one[first] * product[second] - one[second] * product[first]) / crossed[place]
+        pair = np.resize(np.flatnonzero(apart), TRIED)[tried]
+        second = some[pair]
+        ones = (product[first] * other[second] - product[second] * other[first]) / crossed[pair]
+        others = (one[first] * product[second] - one[second] * product[first]) / crossed[pair]
         left = (_left(product, one, other, (ones, others), rows) > tolerance for rows in (some, slice(None)))
         if np.count_nonzero(next(left)) < minimum and 0 < np.count_nonzero(next(left)) < minimum:
             return True
