@@ -191,20 +191,23 @@ def csv_text(columns: dict[str, list[str | None]] | None) -> str | None:
 
 
 def semicolons(columns: dict[str, list[str | None]] | None) -> str | None:
-    """Return a table as CSV with semicolons between columns, and numbers with a decimal comma if no other cell has a comma."""
+    """Return a table as CSV with semicolons between columns, and columns of numbers with decimal commas if no other cell has a comma."""
     if columns is None:
         return None
-    commas = not any("," in cell for cells in columns.values() for cell in cells if cell is not None)
+    if not any("," in cell for cells in columns.values() for cell in cells if cell is not None):
+        columns = {name: _with_commas(cells) for name, cells in columns.items()}
     stream = io.StringIO()
     writer = csv.writer(stream, delimiter=";", lineterminator="\n")
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):
-        writer.writerow(["" if cell is None else _with_comma(cell) if commas else cell for cell in row])
+        writer.writerow(["" if cell is None else cell for cell in row])
     return stream.getvalue()
 
 
-def _with_comma(cell: str) -> str:
-    return cell.replace(".", ",") if PLAIN.fullmatch(cell) else cell
+def _with_commas(cells: list[str | None]) -> list[str | None]:
+    if not all(cell is None or PLAIN.fullmatch(cell) for cell in cells):
+        return cells
+    return [None if cell is None else cell.replace(".", ",") for cell in cells]
 
 
 def by_semicolons(columns: dict[str, list[str | None]]) -> bool:

@@ -225,8 +225,9 @@ def _of_gaps(case: Case, result: Any) -> Iterable[Said]:
         share = float(gaps.mean()) if rows else 0.0
         near = min(abs(share - NEARLY_ALL), abs(share - HALF)) < EDGE or not sure or rows <= 1
         nearly, half = share > NEARLY_ALL, HALF < share < NEARLY_ALL and "categories" in domain[name]
-        yield re.escape(f"COLUMN {name!r} WAS NOT UNDERSTOOD: {share:.0%} of the rows"), None if near else nearly
-        yield re.escape(f"column {name!r}: {share:.0%} of the rows"), None if near else half
+        column, part = re.escape(repr(name)), f"{share:.0%}" if sure else r"\d+%"
+        yield rf"COLUMN {column} WAS NOT UNDERSTOOD: {part} of the rows", None if near else nearly
+        yield rf"column {column}: {part} of the rows", None if near else half
     sizes = np.bincount(data[label][known], minlength=len(domain[label]["categories"]))
     rare = True if sizes.min() == 0 else False if sizes.min() > RARE else None
     told = case.algorithm in ("dp_naive_bayes", "smooth_naive_bayes") and sure
