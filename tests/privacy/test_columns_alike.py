@@ -141,6 +141,7 @@ def test_a_column_with_other_codes_or_fewer_of_them(tmp_path):
             crossed(federation, "region")
 
 
+@pytest.mark.audit
 def test_columns_that_differ_in_many_or_none_or_have_rare_values(tmp_path):
     frame = table()
     frame["x3"] = frame["x"].where(frame.index >= 5, 1 - frame["x"])

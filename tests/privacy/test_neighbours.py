@@ -111,6 +111,7 @@ def test_control_a_number_without_noise_is_found() -> None:
         judged("dp_naive_bayes", "fit", 200)
 
 
+@pytest.mark.audit
 def test_control_a_refusal_because_of_a_value_is_found() -> None:
     read = Columns.parts
 

@@ -213,7 +213,7 @@ def no_error(question: Question, step: int = 1) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("question", SHORT, ids=lambda question: question.name)
 def test_every_well_typed_change_of_a_request_is_answered_or_refused_by_name(question: Question) -> None:
     assert no_error(question)

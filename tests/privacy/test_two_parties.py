@@ -50,7 +50,7 @@ def debits(members: Members, name: str) -> list[Entry]:
     return Ledger(members[name]["ledger"] / LEDGER_FILE).entries()
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("method", "role"), [each for each in PLAYED if each[1] != "helper" or each[0] not in HORIZONTAL]
 )

@@ -179,6 +179,7 @@ def other_form(part: Any, rng: random.Random) -> Any:
     return rng.choice([5e-324, -5e-324, 1e308, -1.0, 0, 2**63, 10**30, 1e-300, rng.choice(NAMES), None, [part]])
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("question", MODELS, ids=lambda question: question.name)
 def test_a_model_of_another_form_is_answered_or_refused_as_such(question: Question) -> None:
     arguments, rng = arguments_of(question), random.Random(question.name)

@@ -168,7 +168,7 @@ def neighbours(frame, seed):
 NOISE = check_noise("distributed", 1.0, 1e-6, "replace_one", 1.0)
 
 
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("seed", range(6))
 def test_neighbours_change_what_central_reads_by_at_most_the_claim(seed):
     """Through the whole protocol: matching, cuts, products on shares, uniform numbers below a unit."""

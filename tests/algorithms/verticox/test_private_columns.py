@@ -141,7 +141,8 @@ def test_a_record_with_a_gap_anywhere_counts_nowhere():
     assert np.max(np.abs(found[0] - found[1]) / peer.standard_errors_[NAMES]) < 0.6
 
 
-@pytest.mark.parametrize(("fits", "least"), [(3, 5), pytest.param(12, 28, marks=pytest.mark.audit)])
+@pytest.mark.audit
+@pytest.mark.parametrize(("fits", "least"), [(3, 5), (12, 28)])
 def test_standard_errors_hold_the_noise(fits, least):
     """Three 95 % intervals a fit at epsilon 2 miss the truth seldom: of 36 at most 8, of 9 at most 4 (chance of more: 1e-3)."""
     inside = 0

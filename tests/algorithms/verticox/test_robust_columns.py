@@ -30,6 +30,7 @@ def table(result: dict[str, Any], columns: list[str]) -> pd.DataFrame:
     return pd.DataFrame(result["model"]["coefficients"]).set_index("feature").loc[columns]
 
 
+@pytest.mark.audit
 def test_tied_events_have_the_sandwich_of_their_definition(rossi):
     found, plain = fit(rossi, robust=True), fit(rossi)
     own, model = table(found, COLUMNS), table(plain, COLUMNS)

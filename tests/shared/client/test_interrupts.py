@@ -84,6 +84,7 @@ def moments(many: int, longest: float) -> list[float]:
     return [0.0, *(draw.uniform(0.0, longest) for _ in range(many - 1))]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("moment", moments(4, 2.5))
 def test_interrupted_at_any_moment(tmp_path, algorithm_folder, parties, moment):
     started = Started(tmp_path, algorithm_folder, run_arguments(parties, "slow"))

@@ -76,6 +76,7 @@ def test_every_partial_of_every_image_refuses_a_researcher(alone, method, functi
     assert left == []
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("session", ["/../../../x", "..", "a/b", "\x00", "ab" * 16])
 def test_a_session_of_a_message_names_no_folder(files, session):
     """Central itself, run by the platform, with a session that it does not have."""

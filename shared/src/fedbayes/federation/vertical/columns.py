@@ -12,6 +12,7 @@ from ..errors import ArgumentError
 from ..rounds import Federation
 from .engine import Engine
 from .messages import Setup
+from .opening import FOLDS
 from .roles import at_two_stations
 from .states import ColumnStates, public_states
 
@@ -43,7 +44,7 @@ def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> di
         if len(holders) > 1 and not engine.setup.union:
             raise at_two_stations(federation, column, holders)
         owners[column] = holders
-    used = {member for holders in owners.values() for member in holders}
+    used = {member for column, holders in owners.items() if not column.startswith(FOLDS) for member in holders}
     for member in engine.setup.stations:
         if member not in used:
             federation.warn(
