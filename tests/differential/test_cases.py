@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from harness.cases import Case, Interrupted, csv_text, run
+from harness.cases import Case, Interrupted, run
 from harness.embedded import Embedded
+from harness.files import csv_text
 from harness.registry import check
 
 FOLDER = Path(__file__).parent / "cases"

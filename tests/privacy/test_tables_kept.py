@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
@@ -105,89 +105,85 @@ def whole_budget(request: Any) -> Any:
     return replace(request, epsilon=request.whole / (len(request.columns.features) + request.classes))
 
 
-@pytest.mark.parametrize("function", ["classify", "fit"])
-@pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
-def test_no_station_spends_alone_what_all_share(function: str, held: bool) -> None:
+def asked_of(function: str) -> dict[str, Any]:
+    """Return the arguments of a classification, or of a fit to the same columns."""
+    common = {name: ASKED[name] for name in ("label", "features", "domain", "epsilon")}
+    return ASKED if function == "classify" else {**common, "split": "vertical"}
+
+
+def told_instead(function: str, unheld: Any, change: Callable[[Any], Any]) -> list[Any]:
+    """Return what three stations answer where a central that deviates asks for other tables; `unheld` patches a check out, None none."""
     asking, answers = Federation._ask, list[Any]()
 
     def ask(self: Federation, name: str, request: Any, organizations: Any, *rest: Any) -> Any:
-        if name == "partial_tables":
-            request = {member: whole_budget(one) for member, one in request.items()}
-            answers.extend(asking(self, name, request, organizations, *rest).values())
-            raise MessageError("central has what it wants")
-        return asking(self, name, request, organizations, *rest)
+        if name != "partial_tables":
+            return asking(self, name, request, organizations, *rest)
+        found = asking(self, name, {member: change(one) for member, one in request.items()}, organizations, *rest)
+        answers.extend(found[member] for member in sorted(found))
+        raise MessageError("central has what it wants")
 
-    common = {name: ASKED[name] for name in ("label", "features", "domain", "epsilon")}
-    unheld = mock.patch.object(partial, "check_part")
     with (
-        nullcontext() if held else unheld,
+        unheld or nullcontext(),
         mock.patch.object(Federation, "_ask", ask),
         running() as federation,
         suppress(MessageError, AlgorithmError),
     ):
-        federation.run(function, ASKED if function == "classify" else {**common, "split": "vertical"})
+        federation.run(function, asked_of(function))
     assert len(answers) == 3
-    if held:
-        assert refused(answers, "as its part of the budget")
-    else:
-        assert sum(answer["spent"]["epsilon"] for answer in answers) == pytest.approx(3 * NOISY)
+    return answers
+
+
+def spent(answers: list[Any]) -> float:
+    return sum(answer["spent"]["epsilon"] for answer in answers)
+
+
+HELD = pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
 
 
 @pytest.mark.parametrize("function", ["classify", "fit"])
-@pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
+@HELD
+def test_no_station_spends_alone_what_all_share(function: str, held: bool) -> None:
+    answers = told_instead(function, None if held else mock.patch.object(partial, "check_part"), whole_budget)
+    if held:
+        assert refused(answers, "as its part of the budget")
+    else:
+        assert spent(answers) == pytest.approx(3 * NOISY)
+
+
+@pytest.mark.parametrize("function", ["classify", "fit"])
+@HELD
 def test_nor_in_several_rounds(function: str, held: bool) -> None:
     """Each station debits no more than is announced, and the records lose what all of them debit."""
-    common = {name: ASKED[name] for name in ("label", "features", "domain", "epsilon")}
     with (
         nullcontext() if held else mock.patch.object(drawing, "asked_once"),
         twice("partial_tables", lambda one: one) as answers,
         running() as federation,
         suppress(MessageError, AlgorithmError),
     ):
-        federation.run(function, ASKED if function == "classify" else {**common, "split": "vertical"})
+        federation.run(function, asked_of(function))
     assert len(answers) == 3
     if held:
         assert refused(answers, "asked for twice")
     else:
-        assert sum(answer["spent"]["epsilon"] for answer in answers) == pytest.approx(NOISY), (
-            "the whole epsilon once more"
-        )
+        assert spent(answers) == pytest.approx(NOISY), "the whole epsilon once more"
 
 
 @pytest.mark.parametrize("function", ["classify", "fit"])
-@pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
+@HELD
 def test_class_counts_are_told_by_one_station_where_they_are_no_margins(function: str, held: bool) -> None:
     """Every station that tells them too spends as much again as on a table."""
-    asking, answers = Federation._ask, list[Any]()
-
-    def ask(self: Federation, name: str, request: Any, organizations: Any, *rest: Any) -> Any:
-        if name == "partial_tables":
-            request = {member: replace(one, classes=True) for member, one in request.items()}
-            found = asking(self, name, request, organizations, *rest)
-            answers.extend(found[member] for member in sorted(found))
-            raise MessageError("central has what it wants")
-        return asking(self, name, request, organizations, *rest)
-
-    common = {name: ASKED[name] for name in ("label", "features", "domain", "epsilon")}
-    with (
-        nullcontext() if held else mock.patch.object(partial, "check_part"),
-        mock.patch.object(Federation, "_ask", ask),
-        running() as federation,
-        suppress(MessageError, AlgorithmError),
-    ):
-        federation.run(function, ASKED if function == "classify" else {**common, "split": "vertical"})
-    assert len(answers) == 3
+    unheld = None if held else mock.patch.object(partial, "check_part")
+    answers = told_instead(function, unheld, lambda one: replace(one, classes=True))
     if held:
         assert refused(answers[function == "classify" :], "as its part of the budget")
     else:
-        assert sum(answer["spent"]["epsilon"] for answer in answers) > 1.4 * NOISY
+        assert spent(answers) > 1.4 * NOISY
 
 
 @pytest.mark.parametrize("function", ["classify", "fit"])
 def test_control_their_parts_they_spend(function: str) -> None:
-    common = {name: ASKED[name] for name in ("label", "features", "domain", "epsilon")}
     with running() as federation, suppress(AlgorithmError):
-        result = federation.run(function, ASKED if function == "classify" else {**common, "split": "vertical"})
+        result = federation.run(function, asked_of(function))
     debits = result["federation"]["debits"].values()
     assert sum(costs["epsilon"] for costs in debits) == pytest.approx(NOISY)
 

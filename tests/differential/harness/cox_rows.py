@@ -13,6 +13,7 @@ from fedbayes.bayes.values.encoding import canonical_text
 
 from . import cox, wild
 from .cases import Case, Difference, Outcome, judge, same
+from .cox_compared import compare_fit
 from .cox_curve import compare_grid
 from .cox_names import ALGORITHM, CLUSTER, ENTRY, EVENT, STRATA, TIME, WEIGHTS
 from .cox_private import PERSON, check_private, with_noise
@@ -264,8 +265,6 @@ def compare_rows(
     model: Any, arguments: dict[str, Any], records: Records, x: Any, names: list[str], least: float
 ) -> None:
     """Compare a fit with the pooled one, and see that the grid has enough events, censored and entering records between its times."""
-    from .cox_fit import compare_fit
-
     told = [model["times"][name] for name in ("north", "south")] if arguments.get("strata") else [model["times"]]
     if not all(set(grid) <= set(arguments["times"]) for grid in told):
         raise Difference("the united grid has times that were not asked for")

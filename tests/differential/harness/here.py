@@ -14,9 +14,10 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from . import bayesian_ensemble, discriminative_naive_bayes, networks
-from .cases import POSITION, Case, Interrupted, Outcome, close, csv_text, same
+from .cases import POSITION, Case, Interrupted, Outcome, close, same
 from .cox_here import use_cox
 from .exchanged import compare_bif, compare_pgmpy
+from .files import csv_text, typed
 from .rows import encoded, log_posterior, on_an_edge
 from .tables import joined, stacked
 
@@ -36,15 +37,13 @@ def here_cases(draw: Any, right: Any) -> Case:
 
 def frame_of(table: Records, kind: str) -> Any:
     """Return a table as a data frame."""
-    from .cases import _typed
-
     if kind in ("texts", "category"):
         frame = pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in table.items()})
         return frame.astype("category") if kind == "category" else frame
     if kind == "read":
         text = csv_text(table) or ""
         return pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""], skip_blank_lines=False)
-    arrays = {name: pa.array(*_typed(cells)) for name, cells in table.items()}
+    arrays = {name: pa.array(*typed(cells)) for name, cells in table.items()}
     texts = {name: array.cast(pa.string()) for name, array in arrays.items() if pa.types.is_binary(array.type)}
     frame = pa.table({**arrays, **texts}).to_pandas()  # bytes are texts in parquet alone
     return frame.convert_dtypes() if kind == "nullable" else frame

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from .cases import PERSON, Case, by_semicolons, texts_of_numbers, to_last_value
+from .cases import PERSON, Case, to_last_value
+from .files import by_semicolons, texts_of_numbers
 from .records import is_numeric
 from .tables import IDENTIFIERS, identifiers, joined
 from .wrong import declared

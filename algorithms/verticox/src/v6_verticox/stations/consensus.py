@@ -16,7 +16,7 @@ from fedbayes.federation.messages.arrays import from_bytes
 from fedbayes.typing import Floats
 
 from ..cox.consensus import Consensus, coefficients_step, target
-from ..cox.likelihood import RiskSets
+from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from ..messages.setup import Plan
 from .dealer import dealt
@@ -96,7 +96,7 @@ def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryR
     """Update the auxiliary variable and the multiplier. The outcome holder only.
 
     **Reveals** to the other stations with features a number for every record that follows the outcome; to central the norms of the residuals and the log
-    likelihood. **Assumes** what the module says.
+    likelihood (of few records in steps). **Assumes** what the module says.
     """
     plan, step, rho = request.plan, request.step, request.rho
     holder = ShareHolder(station, plan)
@@ -119,7 +119,7 @@ def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryR
         {member: station.seal(member, payload, f"broadcast|{step}") for member in plan.senders},
         station.further(float(primal)),
         station.further(float(dual)),
-        station.further(told_likelihood(risk, total, int(outcome["event"].sum()), station.policy.minimum_count)),
+        station.further(told_likelihood(risk, evaluate_predictor(risk, total)[0], station.policy.minimum_count)),
     )
 
 

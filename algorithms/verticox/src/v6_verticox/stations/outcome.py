@@ -107,8 +107,10 @@ def _ends(*parts: tuple[Floats, int]) -> Indices:
     return np.array(found, dtype=np.intp)
 
 
-def told_likelihood(risk: RiskSets, predictor: Floats, events: int, minimum_count: int) -> float:
-    """Return the log partial likelihood at a predictor, (records,), as far from that at zero as it is, from what is told of that."""
-    zero = evaluate_predictor(risk, np.zeros(len(predictor)))[0]
-    start = zero if minimum_count <= 1 else coarse_start(zero, len(predictor), events)
-    return float(evaluate_predictor(risk, predictor)[0] - zero + start)
+def told_likelihood(risk: RiskSets, log_likelihood: float, minimum_count: int) -> float:
+    """Return a log partial likelihood as it is told: as far from what is told of that at zero as it is from that at zero."""
+    if minimum_count <= 1:
+        return log_likelihood
+    records = len(risk.event)
+    zero = evaluate_predictor(risk, np.zeros(records))[0]
+    return float(log_likelihood - zero + coarse_start(zero, records, int(risk.event.sum())))

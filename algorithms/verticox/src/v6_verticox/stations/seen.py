@@ -117,9 +117,9 @@ def _dealt(station: Station, plan: Plan, step: int) -> Words:
 def partial_residuals(station: Station, request: ResidualRequest) -> ResidualReply:
     """Turn the total linear predictor into masked residuals. The outcome holder only.
 
-    **Reveals** to central residuals under a mask that the dealer knows, shares of the others' products with them, products of the own columns, log likelihood,
-    baseline hazard at the times told, in steps, and the combination of the steps; to the share holders risks and reciprocals under masks.
-    **Assumes** what the module says.
+    **Reveals** to central residuals under a mask that the dealer knows, shares of the others' products with them, products of the own columns, log
+    likelihood (of few records in steps), baseline hazard at the times told, in steps, and the combination of the steps; to the share holders risks and
+    reciprocals under masks. **Assumes** what the module says.
     """
     plan, step = request.plan, request.step
     holder = ShareHolder(station, plan)
@@ -135,8 +135,7 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     risk = RiskSets.of(outcome["time"], outcome["event"], outcome["stratum"], request.ties)
     moves, combination = _moves(station, risk, step, reached, request.searches)
     predictor = moves @ combination
-    residuals = evaluate_predictor(risk, predictor)[1]
-    events, least = int(outcome["event"].sum()), station.policy.minimum_count
+    log_likelihood, residuals, _ = evaluate_predictor(risk, predictor)
     vectors = np.column_stack([residuals, *[curvature_product(risk, predictor, move) for move in moves.T]])
     encoded = Wide.encode(vectors, RESIDUAL_BITS)
     masked = encoded - expand_wide(holder.key, f"residuals|{step}", vectors.shape)
@@ -153,7 +152,7 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
         station.share(masked.to_words()),
         station.share(shares.to_words()),
         station.further(own_columns.T @ vectors),
-        station.further(told_likelihood(risk, predictor, events, least)),
+        station.further(told_likelihood(risk, log_likelihood, station.policy.minimum_count)),
         station.further(told.tolist()),
         station.further(combination.tolist()),
         holder.seal_all(entries, f"published|{step}"),

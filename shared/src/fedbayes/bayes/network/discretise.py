@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal
 from math import log2
 
 import numpy as np
 import numpy.typing as npt
 
 from ...typing import Floats
+from ..values.digits import in_few_digits
 from ..values.encoding import equal_widths
 from .model import MISSING, Codes
 
 MINIMUM_RECORDS = 10  # of a published bin (van Daalen et al.)
 MINIMUM_SHARE = 0.1  # of a published bin, of all records
-DIGITS = 17  # of a number at most: more do not tell two floating-point numbers apart
 
 
 @dataclass(frozen=True)
@@ -117,18 +116,7 @@ def rounded(bins: Bins, values: npt.ArrayLike) -> Bins:
     numbers = np.asarray(values, dtype=np.float64)
     distinct = np.unique(numbers[~np.isnan(numbers)])
     lower = distinct[np.searchsorted(distinct, bins.cuts) - 1]
-    return Bins(tuple(_roundest(low, cut) for low, cut in zip(lower.tolist(), bins.cuts, strict=True)))
-
-
-def _roundest(low: float, high: float) -> float:
-    """Return the number of the fewest digits above `low`, `high` at most; 0 between a negative number and one that is not."""
-    exact = Decimal(repr(high))
-    first = max(exact.adjusted(), Decimal(repr(low)).adjusted()) + 1
-    for exponent in range(first, first - DIGITS, -1):
-        number = float(exact.quantize(Decimal((0, (1,), exponent)), ROUND_FLOOR))
-        if low < number <= high:
-            return number
-    return high
+    return Bins(tuple(in_few_digits(cut, low, tens=True) for low, cut in zip(lower.tolist(), bins.cuts, strict=True)))
 
 
 def equal_width(low: float, high: float, bins: int) -> Bins:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...typing import Floats, Integers
+from ...typing import Floats
 from .alike import scattered
 
 DOMINANCE = 0.02
@@ -84,13 +84,9 @@ def adds_up_but_for_few(product: Floats, one: Floats, other: Floats, minimum: in
         second = some[pair]
         ones = (product[first] * other[second] - product[second] * other[first]) / crossed[pair]
         others = (one[first] * product[second] - one[second] * product[first]) / crossed[pair]
-        left = (_left(product, one, other, (ones, others), rows) > tolerance for rows in (some, slice(None)))
-        if np.count_nonzero(next(left)) < minimum and 0 < np.count_nonzero(next(left)) < minimum:
+        left = product[some] - ones * one[some] - others * other[some]
+        if np.count_nonzero(np.abs(left) > tolerance) >= minimum:
+            continue
+        if 0 < np.count_nonzero(np.abs(product - ones * one - others * other) > tolerance) < minimum:
             return True
     return False
-
-
-def _left(product: Floats, one: Floats, other: Floats, numbers: tuple[float, float], rows: Integers | slice) -> Floats:
-    """Return what is left of a product without two others times a number each, in some rows."""
-    without: Floats = np.abs(product[rows] - numbers[0] * one[rows] - numbers[1] * other[rows])
-    return without
