@@ -35,7 +35,7 @@ def test_categories_are_distinct(states: list[str]) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["scalar_product.count", "dp_naive_bayes.describe"])
 def test_wild_questions_are_answered_as_pooled_ones(name: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "harness", "--cases", "8", "--seed", "3", "--jobs", "1", "--only", name]
+    command = [sys.executable, "-m", "harness", "--cases", "4", "--seed", "3", "--jobs", "1", "--only", name]
     done = subprocess.run(
         [*command, "--folder", str(tmp_path)],
         env={**os.environ, "WILD": "1", "PYTHONPATH": str(Path(__file__).parent)},

@@ -110,7 +110,7 @@ def otherwise(question: Question, name: str) -> tuple[list[str], int]:
     return found, refused
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", [*FIELDS, ""])
 def test_no_change_of_requests_changes_an_answer(name: str) -> None:
     found, refused = otherwise(DP_FIT, name)

@@ -226,7 +226,7 @@ def test_the_same_law_as_opendps(draw, maker, atom, scale):
 
 @pytest.mark.audit
 @pytest.mark.parametrize(("draw", "law"), LAWS, ids=["laplace", "gaussian"])
-@pytest.mark.parametrize("scale", [0.3, 2.5, 3.0000001, 17.3, 400.7])
+@pytest.mark.parametrize("scale", [0.3, 3.0000001, 400.7])
 def test_cell_by_cell_ten_million_draws(draw, law, scale):
     """So many draws show a scale that is 1 % wrong."""
     noise = draw(np.zeros(10_000_000, dtype=np.int64), scale)
