@@ -34,8 +34,8 @@ EVERYTHING, TABLES = "rows", "tables"
 """The names under which counts and tables are remembered: they are of no single column."""
 SETS_FEW_APART = (
     "dictionary, domain, bins, times, conditions or id_column: with exact answers that were given before, what is missing, unknown, recoded, cut or asked for "
-    "here would set apart fewer rows than this node demands; ask as before, with borders of earlier tasks or far from them, give an epsilon, or ask the node "
-    "administrator about FEDBAYES_ALLOW_DIFFERENCES"
+    "here would set apart fewer rows than this node demands; ask as before, with fewer columns or bins of this station, with borders of earlier tasks or far "
+    "from them, give an epsilon, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
 )
 Rows = Booleans
 
