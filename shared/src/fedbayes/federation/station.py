@@ -226,8 +226,7 @@ class Station(TableReader):
     def _guard(self, summed: bool) -> None:
         manifest = self.require_members()
         arrival.check_models(self)
-        over = set(manifest.stations) & set(self.participants)
-        self.history.check(self.namings(over, manifest.names) if summed else [])
+        self.history.check(self.namings(self.summed_over(), manifest.names) if summed else [])
 
     def released(self, value: T, receipt: Receipt) -> Released[T]:
         """Return noisy numbers, which may then leave or be masked.

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ...mpc.relay import SigningPair
 from ...typing import Array
-from ..errors import MembersError, MessageError, too_few
+from ..errors import MembersError, MessageError, ThresholdError, too_few
 from ..gate import Broadcast, Gate, Sealed
 from ..node.memory import Memory
 from ..node.policy import Policy
@@ -86,6 +86,21 @@ class Member:
         if len(self.manifest.members) < self.policy.minimum_organizations:
             raise MembersError(too_few("this node", self.policy.minimum_organizations))
         return self.manifest
+
+    def summed_over(self) -> frozenset[int]:
+        """Return the stations with data among this round's participants: an exact sum is over their rows.
+
+        Raises
+        ------
+        ThresholdError
+            If there is one beside others without, who add masks and no numbers.
+        """
+        over = frozenset(self.require_members().stations) & frozenset(self.participants)
+        if len(over) < 2 <= len(self.participants):
+            raise ThresholdError(
+                "one organization alone holds data, whose exact numbers nothing would cover; include another, or give an epsilon"
+            )
+        return over
 
     def namings(self, members: Collection[int], names: Mapping[int, str]) -> list[frozenset[str]]:
         """Return members as this node remembers them: by name, under which it knows lasting keys, and by number. Both are a server's; itself by neither."""

@@ -13,7 +13,7 @@ from ...bayes.schema import Column, Schema
 from ...typing import Integers
 from ..declare import TARGET, argument
 from ..decorators import central, partial
-from ..errors import ArgumentError, DataProblem, MessageError, ThresholdError, schema_errors
+from ..errors import ArgumentError, DataProblem, MessageError, schema_errors
 from ..gate import Exact, Masked, Public
 from ..guards.once import ONE_QUESTION, asked_once
 from ..horizontal.answers import preflight
@@ -151,10 +151,6 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
     for noise, that the honest fraction of the stations adds its share and keeps it secret.
     """
     station.require_private(request.noise.promises)
-    if not request.noise.promises and station.manifest is not None and len(station.manifest.stations) < 2:
-        raise ThresholdError(
-            "one organization alone holds data, whose exact counts nothing would cover; include another, or give an epsilon"
-        )
     if not request.noise.private:
         asked_once(station, "description", station.round_name, ONE_QUESTION)
     held = _held(station, request)
