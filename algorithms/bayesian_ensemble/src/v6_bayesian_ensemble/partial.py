@@ -142,6 +142,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
     model = Ensemble.read(request.model)
     check_votes(station, request.outline, model)
     scored_once(station, "votes")
+    station.require_asked(request.delivery.setup.stations)
     asked_once(station, JUDGED, [model.label, list(model.classes), model.vote])
     if not request.holders or request.identify is not None:
         check_shown(station)
@@ -217,6 +218,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
     """
     asked_once(station, JUDGED, [request.label, request.classes, request.vote])
     scored_once(station, "tally")
+    station.require_asked(request.setup.stations)
     setup, vector = request.setup, np.zeros(tallies.width(len(request.classes)), dtype=np.int64)
     united = setup.union and station.organization in setup.stations and request.label in station.columns
     if request.sealed or united:  # of united records all holders count, or central would see the sum of one

@@ -144,6 +144,7 @@ def partial_chain_sum(station: Station, request: ChainSumRequest) -> ChainSumRep
     **Assumes** that two participants do not collude with central.
     """
     added_once(station, request.owners)
+    station.require_asked(request.owners)
     chain = Chain(station, request.delivery, request.owners)
     letters = {sender: station.unseal(sender, sealed, PURPOSE) for sender, sealed in request.sealed.items()}
     total = np.array([chain.total(letters)], dtype=np.uint64)

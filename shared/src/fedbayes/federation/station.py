@@ -267,6 +267,8 @@ class Station(TableReader):
         -----
         **Reveals** the sum over the participants to central, and nothing else. **Assumes** that at least two of them do not collude with central.
         """
+        if isinstance(content, Exact):
+            self.summed_over()
         topic = "|".join((topic, self.function, self.question_digest if common is None else digest_of(common)))
         masked = self.channel.mask(self._inside(content), self.participants, topic)
         return self.gate.made(Masked(masked, self.channel.check_word(self.participants, topic)))

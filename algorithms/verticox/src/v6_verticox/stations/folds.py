@@ -232,6 +232,7 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
 
     **Reveals** to the outcome holder the sum of the scorers' parts, record by record. **Assumes** what the module says.
     """
+    station.require_asked(request.scorers)
     common = [request.scorers, request.receiver, request.rows]
     if station.organization not in request.scorers:
         if station.has_data and station.kept("design")["values"].shape[1]:

@@ -229,6 +229,7 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     without a gap at the station of each column, and what the mean of the complete records adds. **Assumes** that at least two stations
     with features do not collude with central: of one alone it knows that one's sum.
     """
+    station.require_asked(request.plan.holders)
     asked_once(station, "offset", station.round_name)
     if station.organization == request.plan.helper:
         return FinishReply(station.mask(station.further(np.zeros(2, dtype=np.uint64)), "offset", request.plan))

@@ -98,6 +98,7 @@ def partial_score(station: Station, request: ScoreRequest) -> RecordsReply:
 
 def _check_asked(station: Station, request: ScoreRequest) -> None:
     """Refuse a sum that this station's part is left out of, or another one in the same job: from two the part of one station would follow."""
+    station.require_asked()
     asked = [request.scorers, request.receiver, request.rows, request.identify]
     asked_once(station, "scores", asked, "records are scored once in a job; start the job again")
     if not request.receiver or request.identify:

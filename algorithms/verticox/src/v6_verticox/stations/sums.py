@@ -17,19 +17,22 @@ from fedbayes.randomness import uniform_bits
 from fedbayes.typing import Booleans, Floats
 
 from ..messages.scoring import SUM_BITS, read_sum
+from ..messages.setup import Plan
 
 RESOLUTION = 2.0**-30
 """Sums that lie no farther apart may be equal: every part is rounded to 2^-40, and a part near 2^20 carries errors of 2^-32."""
 
 
 def masked(station: Station, values: Floats, topic: str, common: Any = None, present: Booleans | None = None) -> Masked:
-    """Return real numbers, below 2^22, inside a sum over the round's participants; `common` as in `Station.mask`.
+    """Return real numbers, below 2^22, inside a sum over the round's participants; `common` as in `Station.mask`. With a plan all its share holders take part.
 
     With `present` a second row marks the records that have a gap here by uniform words, and so are their numbers: of a record with gaps the sum tells
     that it has one, neither at how many stations nor what the others have (0, no gap, with probability 2^-64).
 
     **Reveals** the sum to whoever gets all parts, and nothing else.
     """
+    if isinstance(common, Plan):
+        station.require_asked(common.holders)
     encoded = np.rint(values * 2.0**SUM_BITS).astype(np.int64)
     if present is not None:
         encoded = np.stack([encoded, np.zeros_like(encoded)])

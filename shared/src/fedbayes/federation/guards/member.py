@@ -102,6 +102,16 @@ class Member:
             )
         return over
 
+    def require_asked(self, members: Collection[int] | None = None) -> None:
+        """Raise `MessageError` unless some stations, or all of the job, are asked in this round.
+
+        What is told of a record, or of a model's columns, is the sum over all who have a part of it; zeros of others hide nobody's.
+        """
+        if not frozenset(self.require_members().stations if members is None else members) <= frozenset(
+            self.participants
+        ):
+            raise MessageError("a sum is not asked of all stations that have a part of it; the job stops")
+
     def namings(self, members: Collection[int], names: Mapping[int, str]) -> list[frozenset[str]]:
         """Return members as this node remembers them: by name, under which it knows lasting keys, and by number. Both are a server's; itself by neither."""
         return [
