@@ -44,6 +44,9 @@ class StubStation:
         own = content.value.astype(np.uint64)
         return Masked(own + pairwise_mask(self.organization, keys, topic, own.shape), np.zeros(1, dtype=np.uint64))
 
+    def require_asked(self, members):
+        assert set(members) <= set(MEMBERS)
+
     def seal(self, receiver, payload, topic):
         return Sealed(receiver, f"{self.organization}>{receiver}|{topic}|".encode() + payload)
 
