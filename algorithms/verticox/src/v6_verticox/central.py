@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from fedbayes.federation.errors import ArgumentError, schema_errors
 
 from . import result
 from .arguments import CLUSTER_ROUNDS, SANDWICH_ROUNDS, Fit, checked_terms
+from .cox.entering import factor_of
 from .horizontal import result as horizontal_result
 from .horizontal.fitting import Sums, solve_sums
 from .horizontal.formula import Design, check_expressions, entry_of
@@ -187,7 +187,7 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
             options,
             solution.coefficients / scales,
             solution.information * np.outer(scales, scales),
-            surface.hazard * math.exp(shift),
+            surface.hazard * factor_of(shift),
             solution.gain,
             offset,
             surface.trend if options.checked else None,

@@ -163,17 +163,22 @@ def sampling_errors() -> Iterator[None]:
     raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one, or a larger delta")
 
 
+def not_fitting(step: str = "") -> StationError:
+    """Return the error of answers that cannot be; `step`: in which step of the method."""
+    return StationError(
+        f"{step}{': ' if step else ''}what the organizations answered does not fit together; use one version everywhere, or one of them deviates; the job stops"
+    )
+
+
 @contextmanager
-def adding_up() -> Iterator[None]:
-    """Inside, central computes with what organizations answered: what does not fit together, which one that deviates can have, is a `StationError`."""
+def adding_up(step: str = "") -> Iterator[None]:
+    """Inside, central computes with what organizations answered: what does not fit together, which one that deviates can have, is `not_fitting`."""
     try:
         yield
         return
     except (ValueError, TypeError, LookupError, ArithmeticError):
         pass
-    raise StationError(
-        "what the organizations answered does not fit together; use one version everywhere, or one of them deviates; the job stops"
-    )
+    raise not_fitting(step)
 
 
 @contextmanager

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.federation.errors import ConvergenceError
 from fedbayes.typing import Floats
 
+from .entering import NO_STEP
 from .likelihood import FLAT, SINGULAR
 
 CONFIDENCE_95 = 1.959963984540054  # quantile .975 of the standard normal
@@ -80,7 +82,10 @@ def in_order(model: Mapping[str, Any], labels: Sequence[str], features: Sequence
 def inverse(information: Floats) -> Floats:
     """Return the inverse of a positive definite matrix whose columns may be in very different units."""
     units = np.sqrt(np.diag(information))
-    covariance = np.linalg.inv(information / units[:, None] / units[None, :]) / units[:, None] / units[None, :]
+    try:
+        covariance = np.linalg.inv(information / units[:, None] / units[None, :]) / units[:, None] / units[None, :]
+    except np.linalg.LinAlgError:
+        raise ConvergenceError(NO_STEP) from None
     return np.asarray(covariance, dtype=np.float64)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from fedbayes.typing import Array, Floats, Indices
 
+from .entering import check_finite, solved
 from .levelled import levels, running
 
 FLAT = 1e-6
@@ -218,7 +219,7 @@ def fit(
     check_collinear(here.information, names, ridge)
     step = 0
     for step in range(1, MOST_STEPS + 1):  # noqa: B007
-        move = np.linalg.solve(here.information + np.diag(ridge), here.gradient - ridge * beta)
+        move = solved(here.information + np.diag(ridge), here.gradient - ridge * beta)
         score = here.log_likelihood - 0.5 * float(ridge @ beta**2)
         for _ in range(MOST_HALVINGS):
             there = evaluate(risk, x, beta + move)
@@ -250,6 +251,7 @@ def check_collinear(information: Floats, names: Sequence[str], ridge: Floats | N
     ArgumentError
         Naming the features that depend on one another.
     """
+    check_finite(information)
     penalised = ridge is not None and bool(ridge.any())
     matrix = information + np.diag(ridge) if ridge is not None and penalised else information
     diagonal = np.sqrt(np.maximum(np.diag(matrix), 0.0))

@@ -13,6 +13,7 @@ from fedbayes.federation.errors import ConvergenceError
 from fedbayes.federation.horizontal import whole_sums
 from fedbayes.typing import Floats
 
+from ..cox.entering import solved
 from ..cox.likelihood import FAR, check_collinear, check_far
 from .likelihood import RiskSums
 from .messages import MOST_EVALUATIONS, Point, RiskRequest, ScoresRequest, SquaresRequest
@@ -130,11 +131,11 @@ def solve_sums(sums: Sums, penalty: float, tolerance: float) -> Solution:
     information = sums.information(here)
     check_collinear(information, labels, ridge)
     while True:
-        move = np.linalg.solve(information + np.diag(ridge), here.gradient() - ridge * beta)
+        move = solved(information + np.diag(ridge), here.gradient() - ridge * beta)
         if np.max(np.abs(move)) < tolerance:
             reached = value + float(here.gradient() @ move)
             return Solution(beta + move, here, information, reached, null, sums.number, sums.concordance)
-        beta, here, value = _step(sums, ridge, beta, np.asarray(move, dtype=np.float64), value)
+        beta, here, value = _step(sums, ridge, beta, move, value)
         check_far(beta, labels, FAR)
         information = sums.information(here)
 

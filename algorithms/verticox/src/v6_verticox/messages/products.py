@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from fedbayes.federation import Message
@@ -58,7 +59,9 @@ class Side(Message):
             raise ValueError("a part of a product is malformed")
         if len({len(self.labels), len(self.scales), len(self.centres), len(self.reach)}) != 1 or not self.labels:
             raise ValueError("a part of a product is malformed")
-        if not all(abs(centre) <= MOST_CENTRE for centre in self.centres) or min(self.scales) <= 0.0:
+        if not all(abs(centre) <= MOST_CENTRE for centre in self.centres) or not all(
+            0.0 < length < math.inf for length in (*self.scales, *(end for ends in self.reach for end in ends))
+        ):
             raise ValueError("a part of a product is out of range")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import field
 
@@ -119,6 +120,14 @@ class Outcome(Message):
     single: bool
     weight: float = 0.0
 
+    def __post_init__(self) -> None:
+        if self.events < 1 or not 0.0 <= self.weight < math.inf or not math.isfinite(self.log_likelihood):
+            raise ValueError("the outcome's events are out of range")
+        if not len(self.edges) == len(self.edge_strata) == len(self.edge_rows):
+            raise ValueError("the points of the baseline do not fit together")
+        if not all(0 <= code < len(self.strata_names) for code in self.edge_strata):
+            raise ValueError("the points of the baseline do not fit the strata")
+
     @property
     def mass(self) -> float:
         """Sum of the case weights of the events; their number without weights."""
@@ -146,8 +155,13 @@ class Described(Message):
     clusters: int = 0
 
     def __post_init__(self) -> None:
-        if len(self.reach) != len(self.scales) or any(len(ends) != 2 or min(ends) <= 0.0 for ends in self.reach):
+        if len(self.reach) != len(self.scales) or any(len(ends) != 2 for ends in self.reach):
             raise ValueError("the reach of the columns' tails does not fit the columns")
+        if sum(map(len, self.columns.values())) != len(self.scales):
+            raise ValueError("the scales of the columns do not fit the columns")
+        lengths = [*self.scales, *(end for ends in self.reach for end in ends)]
+        if not all(0.0 < length < math.inf for length in lengths) or not 0.0 <= self.present <= 1.0:
+            raise ValueError("what is told of the columns is out of range")
 
 
 class PrepareReply(Message):

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Broadcast, Federation
-from fedbayes.federation.errors import ArgumentError, PlacementError
+from fedbayes.federation.errors import ArgumentError, PlacementError, adding_up
 from fedbayes.federation.horizontal import whole_sums
 from fedbayes.federation.vertical import check_equal_rows
 from fedbayes.typing import Floats
 
 from ..arguments import Fit
+from ..cox.entering import numbers
 from ..horizontal.messages import Question
 from ..horizontal.private import result
 from ..horizontal.private.fit import answer, ridge_of
@@ -25,6 +26,7 @@ from ..horizontal.private.messages import STEPS, Asked, SlopeRequest
 from ..messages.setup import Plan
 from ..messages.setup import Question as Matched
 from ..rounds.joining import aligned, check_outcome, check_somewhere, joined
+from ..rounds.setup import DESCRIPTIONS
 from ..shares.agreed import CHECK, check_bound, taker, total_of
 from .blurred import units
 from .cuts import Limits, blocks_of
@@ -45,6 +47,8 @@ CALLED = ("partial_arrange", "partial_survey", "partial_factors", "partial_produ
 REMEMBERED = 0.1
 """Part of what earlier matrices tell that a step keeps: records that are cut at one point count less there, and in the matrix of that point too."""
 
+SUMS = "noisy sums of a step"
+"""The step, as errors name it."""
 MOST_GROUPS = 6
 """Groups of cells whose missed events are asked for: each costs two columns on shares, and a hazard's shape hardly moves between steps."""
 
@@ -85,15 +89,15 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
     )
     rows, orders = aligned(federation, matched)
     requests = {member: ArrangeRequest(matched, rows, own, asked) for member, own in orders.items()}
-    return _joint(
-        federation, asked, helper, federation.round("partial_arrange", requests, parties.stations, ArrangeReply)
-    )
+    told = federation.round("partial_arrange", requests, parties.stations, ArrangeReply)
+    with adding_up(DESCRIPTIONS):
+        return _joint(federation, asked, helper, told)
 
 
 def _joint(federation: Federation, asked: Asked, helper: int, told: dict[int, ArrangeReply]) -> Joint:
     """Return who plays which part; the outcome holder is the last of the share holders."""
     question = asked.question
-    owner = next(member for member, reply in told.items() if reply.outcome.value)
+    [owner] = [member for member, reply in told.items() if reply.outcome.value]
     homes: dict[str, int] = {}
     for feature in question.domain:
         at = [member for member, reply in told.items() if feature in reply.features.value]
@@ -168,7 +172,10 @@ class ColumnsFit(PrivateFit):
             last = request.step == STEPS and stage == shape.stages - 1
             replies = self.rounds.round("partial_products", multiply, plan.holders, ProductsReply, last=last)
             letters = {member: reply.opened for member, reply in replies.items()}
-        return _read(list(replies.values()), shape)
+        with adding_up(SUMS):
+            sums = _read(list(replies.values()), shape)
+        numbers(sums, (layout.length,), SUMS)
+        return sums
 
 
 def _for(member: int, letters: Mapping[int, Broadcast | None]) -> dict[int, Broadcast]:

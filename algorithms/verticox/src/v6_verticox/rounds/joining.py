@@ -9,6 +9,7 @@ from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
 from fedbayes.federation.horizontal import CountNoise
 from fedbayes.federation.vertical import MATCHED, choose_helper, open_parties
+from fedbayes.federation.vertical.as_asked import hashes_for, rows_of
 from fedbayes.federation.vertical.columns import nearest_listed
 from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, SubmitReply, SubmitRequest
 
@@ -156,11 +157,12 @@ def aligned(federation: Federation, question: Question) -> tuple[int, dict[int, 
     submitted = federation.round(
         "partial_submit", SubmitRequest(setup, [], ALIGNMENT_BITS), question.stations, SubmitReply
     )
-    hashes = {member: reply.hashes[question.helper] for member, reply in submitted.items()}
+    hashes = {member: hashes_for(reply, question.helper) for member, reply in submitted.items()}
     matched = federation.round("partial_match", MatchRequest(setup, hashes, [], []), [question.helper], MatchReply)
     reply = matched[question.helper]
+    rows = rows_of(reply)
     least = max(answer.minimum_rows.value for answer in submitted.values())
-    if reply.rows.value < least:
+    if rows < least:
         raise ThresholdError("fewer records are common to all stations than a node demands")
     orders = reply.parcels(question.helper)
-    return reply.rows.value, {member: [one for one in orders if one.stage == member] for member in question.stations}
+    return rows, {member: [one for one in orders if one.stage == member] for member in question.stations}

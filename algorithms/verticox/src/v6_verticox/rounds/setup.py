@@ -9,7 +9,7 @@ from typing import Any
 from fedbayes.bayes.formulae.term_reader import read_terms
 from fedbayes.bayes.formulae.terms import Terms
 from fedbayes.federation import Federation
-from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
+from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError, adding_up
 from fedbayes.federation.vertical import check_equal_rows
 
 from ..arguments import Fit, checked_terms
@@ -23,6 +23,8 @@ from ..shares.layout import Layout
 from .joining import aligned, check_outcome, check_somewhere, joined
 from .products import Planned, check_products, planned
 
+DESCRIPTIONS = "what the stations tell of their columns"
+"""The step, as errors name it."""
 RECORDS_PER_COLUMN = 5  # fewer would let the sums that are opened, p + p(p+1)/2 a step, determine the columns
 
 
@@ -124,7 +126,8 @@ def prepare(
     requests = {member: PrepareRequest(question, rows, own) for member, own in orders.items()}
     replies = federation.round("partial_prepare", requests, parties.stations, PrepareReply)
     described = {member: reply.described.value for member, reply in replies.items() if reply.described is not None}
-    return _planned(federation, question, described, options.solver)
+    with adding_up(DESCRIPTIONS):
+        return _planned(federation, question, described, options.solver)
 
 
 def completed_terms(federation: Federation, options: Fit) -> Terms | None:
@@ -135,15 +138,13 @@ def completed_terms(federation: Federation, options: Fit) -> Terms | None:
 
 
 def _planned(federation: Federation, question: Question, replies: dict[int, Described], solver: str) -> Prepared:
-    owner = next(member for member, reply in replies.items() if reply.outcome is not None)
+    [(owner, outcome)] = [(member, reply.outcome) for member, reply in replies.items() if reply.outcome is not None]
     _check_features(federation, question, replies)
     taking = [member for member, reply in replies.items() if reply.columns or reply.sides or reply.clusters]
     holders = [member for member in taking if member != owner] + [owner]
     if len(holders) < 2:
         raise PlacementError("all features are where the outcome is; use an ordinary Cox model at that station")
     check_equal_rows(replies[member].rows for member in holders)
-    outcome = replies[owner].outcome
-    assert outcome is not None
     _check_clusters(federation, question, replies)
     crossed = planned(federation, question, replies, holders)
     check_products(question, crossed.products, solver)

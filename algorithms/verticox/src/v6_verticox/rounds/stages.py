@@ -28,7 +28,11 @@ from ..shares.layout import Layout
 from ..shares.travel import forms
 from .lockstep import Rounds
 from .points import Beside
+from .revealed import Revealed
 from .setup import Prepared
+
+OPENINGS, SHARES = "openings of the share holders", "shares of what central may know"
+"""Steps, as errors name them."""
 
 
 class Stages:
@@ -69,15 +73,16 @@ class Stages:
         permuted: Broadcast | None = None,
         corrections: Sealed | None = None,
         sorter: int | None = None,
-    ) -> dict[str, Floats]:
+    ) -> Revealed:
         """One round at the share holders; return what its shares reveal together. `sorter`: who published `permuted`, if not the outcome holder."""
         replies = await self.federation.round(
             "partial_stage", self._requests(stages, permuted, corrections, sorter), self.plan.holders, StageReply
         )
-        self._whole = _added_up([replies[member] for member in self.plan.holders])
-        self._opened = Opened(
-            {name: form.cut(self._whole.sums[name]) for name, form in forms(self._layout, self._whole.sums).items()}
-        )
+        with adding_up(OPENINGS):
+            self._whole = _added_up([replies[member] for member in self.plan.holders])
+            self._opened = Opened(
+                {name: form.cut(self._whole.sums[name]) for name, form in forms(self._layout, self._whole.sums).items()}
+            )
         self._for_stations = {member: reply.for_stations for member, reply in replies.items() if reply.for_stations}
         if (counts := replies[self.plan.holders[-1]].counts) is not None:
             self.counts = counts.value
@@ -122,24 +127,24 @@ class Stages:
 
 def _added_up(replies: list[StageReply]) -> Opened:
     """Return the sums of what share holders opened, in the order of the plan: uniform, as every part of them is."""
-    with adding_up():
-        sums = {
-            name: relayed([np.asarray(reply.openings[name].value) for reply in replies]) for name in replies[0].openings
-        }
+    sums = {
+        name: relayed([np.asarray(reply.openings[name].value) for reply in replies]) for name in replies[0].openings
+    }
     return Opened(sums, [reply.checksum.value for reply in replies if reply.checksum is not None])
 
 
-def _added(replies: list[StageReply]) -> dict[str, Floats]:
+def _added(replies: list[StageReply]) -> Revealed:
     """Return the sums of the shares, as real numbers."""
     revealed: dict[str, Floats] = {}
     for name, bits in replies[0].frac_bits.value.items():
-        with adding_up():
+        with adding_up(SHARES):
             total = total_of(reply.revealed[name] for reply in replies)
+            number = total.decode(bits)
         if name == CHECK:
             check_bound(total)
         else:
-            revealed[name] = total.decode(bits)
-    return revealed
+            revealed[name] = number
+    return Revealed(revealed)
 
 
 def sealed_parts(replies: Mapping[int, Sealed | None]) -> dict[int, Sealed]:

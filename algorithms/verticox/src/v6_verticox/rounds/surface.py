@@ -31,6 +31,7 @@ from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
 from ..shares.sandwich import SQUARES, kinds
 from .lockstep import Rounds
 from .points import Beside, Gradient
+from .revealed import Revealed
 from .setup import Prepared
 from .stages import Stages, sealed_parts
 
@@ -95,7 +96,7 @@ class FederatedSurface:
         if self.plan.products:
             stages[1:1] = [Stage("tally", 0), Stage("few", 0)]
         revealed = await self._through([[stage] for stage in stages[:-1]], stages)
-        return Gradient(self._coefficients, revealed["gradient"].ravel(), 0.0)
+        return Gradient(self._coefficients, revealed.vector("gradient", self._layout.features), 0.0)
 
     async def _start_complete(self) -> Gradient:
         """Find the complete records on shares, and the reciprocals at zero coefficients, refined from what is expected."""
@@ -116,9 +117,9 @@ class FederatedSurface:
         self._check_rounds(len(rounds) + 3)
         revealed = await self._through(rounds, [*(info for part in rounds for info in part), self._final()])
         here = self._gradient(revealed)
-        levels = np.array([revealed[f"level|{key}"].item() for key in blends])
+        levels = np.array([revealed.number(f"level|{key}") for key in blends])
         gained, self.null_error = integrated(self._layout, levels, EXACT_START * self.events)
-        self.null = -revealed["expected level"].item() - gained
+        self.null = -revealed.number("expected level") - gained
         for _ in range(MOST_REFINEMENTS):
             if abs(here.residual) <= EXACT_START * self.events:
                 break
@@ -134,7 +135,7 @@ class FederatedSurface:
         """Enter the columns and return their sums over the events: four rounds, instead of `start`."""
         stages = [Stage("features", 0), Stage("observed", 0)]
         revealed = await self._through([[stage] for stage in stages], stages)
-        return np.asarray(revealed["observed"].ravel())
+        return revealed.vector("observed", self._layout.own_columns)
 
     async def evaluate(
         self, step: int, coefficients: Floats, plan: Sequence[Pair], beside: Sequence[Beside] = ()
@@ -202,7 +203,7 @@ class FederatedSurface:
                 await self._stages.run([stage], sorted_by, sorter=grouper(self.plan))
             else:
                 revealed = await self._stages.run([stage])
-        return np.asarray(revealed[SQUARES])
+        return revealed.square(SQUARES, self._layout.features)
 
     def rounds_left(self) -> int:
         """Return how many rounds may still be taken before the last ones."""
@@ -216,11 +217,12 @@ class FederatedSurface:
         """Return the information matrix: one round; the last time with the baseline hazard."""
         rows = self.edge_rows if final else []
         revealed = await self._stages.run([Stage("information", step, self._version, rows=rows)])
-        if "baseline" in revealed:
-            parties, told = len(self.plan.holders), revealed["baseline"].ravel()
+        if rows:
+            parties, told = len(self.plan.holders), revealed.vector("baseline", len(rows))
             self.hazard = read_baseline(self._layout, told, self.edge_rows, parties)
-            self.trend = revealed.get("trend", np.zeros(0)).ravel()
-        return np.asarray((revealed["information"] + revealed["information"].T) / 2.0)
+            self.trend = np.zeros(0) if self.plan.complete else revealed.vector("trend", self._layout.features)
+        matrix = revealed.square("information", self._layout.features)
+        return np.asarray((matrix + matrix.T) / 2.0)
 
     def seen_stages(self, step: int) -> list[Stage]:
         """Return the stages of an information matrix at a linear predictor that the outcome holder knows."""
@@ -250,15 +252,17 @@ class FederatedSurface:
             await self._stages.run([stage])
         return await self.information(step, final)
 
-    def _gradient(self, revealed: dict[str, Floats]) -> Gradient:
+    def _gradient(self, revealed: Revealed) -> Gradient:
         events = 0.0 if self.plan.complete else self.events
         sign = (
             1.0 if self.plan.complete else -1.0
         )  # the difference itself is revealed where nobody knows the number of events
-        residual = events + sign * float(revealed["residual"].ravel()[0])
-        slopes = np.array([revealed[f"slope|{key}"].item() for key in self._beside])
-        residuals = np.array([events + sign * revealed[f"residual|{key}"].item() for key in self._beside])
-        return Gradient(self._coefficients, revealed["gradient"].ravel(), residual, slopes, residuals)
+        residual = events + sign * revealed.number("residual")
+        slopes = np.array([revealed.number(f"slope|{key}") for key in self._beside])
+        residuals = np.array([events + sign * revealed.number(f"residual|{key}") for key in self._beside])
+        return Gradient(
+            self._coefficients, revealed.vector("gradient", self._layout.features), residual, slopes, residuals
+        )
 
     def _check_rounds(self, needed: int) -> None:
         if self.federation.rounds + needed + SPARE_ROUNDS > self.max_rounds:
@@ -268,7 +272,7 @@ class FederatedSurface:
                 "leave it out, transform it or set a penalty; otherwise raise max_rounds or the tolerance"
             )
 
-    async def _through(self, rounds: list[list[Stage]], dealt: list[Stage]) -> dict[str, Floats]:
+    async def _through(self, rounds: list[list[Stage]], dealt: list[Stage]) -> Revealed:
         """Enter what a step takes, and run its rounds, of which (and more) `dealt` are the stages; return what the last one reveals."""
         revealed = await self._stages.run(rounds[0], *await self._enter(dealt))
         for stages in rounds[1:]:

@@ -24,6 +24,7 @@ from fedbayes.mpc.wires import expand_wide
 from fedbayes.typing import Floats
 
 from ..arguments import Fit
+from ..cox.entering import numbers, present, solved
 from ..cox.likelihood import check_collinear, check_far
 from ..messages.private import MOST_SEEN
 from ..messages.seen import RESIDUAL_BITS, PredictReply, PredictRequest, ResidualReply, ResidualRequest
@@ -31,10 +32,11 @@ from ..rounds.lockstep import Alone, alone
 from ..rounds.setup import Prepared
 from ..rounds.stages import sealed_parts
 from ..rounds.surface import FederatedSurface
-from ..shares.layout import FEATURE_BITS
+from ..shares.layout import FEATURE_BITS, Layout
 from .newton import FAR
 from .solution import SeenSolution
 
+PRODUCTS = "products with the residual vectors"  # the step, as errors name it
 LONGEST_STEP = 0.7  # deviations of the predictor: longer ones often lead where the curvature of the start says nothing
 SMALL_SPREAD = 1e-3
 """Deviations left: nearer, one more step (two rounds) ends it, and a matrix of its own (three) is not worth it."""
@@ -104,31 +106,31 @@ class SeenPredictor:
             self.searches,
         )
         reply = self.federation.round("partial_residuals", request, [owner], ResidualReply)[owner]
-        return self._seen(reply, predicted[plan.helper])
+        return self._seen(step, reply, predicted[plan.helper])
 
-    def _seen(self, reply: ResidualReply, dealt: PredictReply) -> Seen:
+    def _seen(self, step: int, reply: ResidualReply, dealt: PredictReply) -> Seen:
         """Add the three terms of the products with the residual vectors."""
-        with adding_up():
-            return self._added(reply, dealt)
+        with adding_up(PRODUCTS):
+            return self._added(step, reply, dealt)
 
-    def _added(self, reply: ResidualReply, dealt: PredictReply) -> Seen:
+    def _added(self, step: int, reply: ResidualReply, dealt: PredictReply) -> Seen:
         plan = self.plan
         masked = Wide.from_words(np.asarray(reply.masked.value))
         masks = [
             expand_wide(self._keys[member], "columns", (plan.records, width)) for member, width in plan.senders.items()
         ]
-        assert dealt.dealt is not None
-        shares = [Wide.from_words(np.asarray(part.value)) for part in (reply.shares, dealt.dealt)]
+        shares = [Wide.from_words(np.asarray(part.value)) for part in (reply.shares, present(dealt.dealt, PRODUCTS))]
         products = Wide.concatenate(masks).transposed_product(masked) + shares[0] + shares[1]
         total = np.concatenate(
             [products.decode(FEATURE_BITS + RESIDUAL_BITS), np.asarray(reply.own_products.value)], axis=0
         )
+        total = numbers(total, (Layout(plan).features, 1 + step), PRODUCTS)
         return Seen(
-            np.array(reply.combination.value),
+            numbers(reply.combination.value, (step,), PRODUCTS),
             total[:, 0],
             total[:, 1:],
-            reply.log_likelihood.value,
-            np.array(reply.hazard.value),
+            float(numbers(reply.log_likelihood.value, (), PRODUCTS)),
+            numbers(reply.hazard.value, (len(self.prepared.outcome.edge_rows),), PRODUCTS, finite=False),
             reply.published,
             dealt.corrections,
         )
@@ -173,7 +175,7 @@ class Search:
     def _aim(self) -> None:
         """Find the Newton step that remains here, and the deviation of the predictor along it."""
         slope = self.gradient - self.ridge * self.beta
-        self.move = np.asarray(np.linalg.solve(self.curvature + np.diag(self.ridge), slope))
+        self.move = solved(self.curvature + np.diag(self.ridge), slope)
         self.spread = math.sqrt(max(float(self.move @ self.curvature @ self.move), 0.0) / self.prepared.outcome.events)
 
     def advance(self) -> None:
@@ -265,6 +267,6 @@ def block_update(first: Floats, moves: Floats, products: Floats) -> Floats:
     if not inner.size or not np.linalg.eigvalsh((inner + inner.T) / 2.0)[0] > 0.0:
         return first
     old = first @ basis
-    removed = old @ np.linalg.solve(basis.T @ old, old.T)
-    updated = first - removed + mapped @ np.linalg.solve((inner + inner.T) / 2.0, mapped.T)
+    removed = old @ solved(basis.T @ old, old.T)
+    updated = first - removed + mapped @ solved((inner + inner.T) / 2.0, mapped.T)
     return np.asarray((updated + updated.T) / 2.0)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fedbayes.federation import Federation, Sealed
 from fedbayes.federation.errors import ConvergenceError, PlacementError
 
 from ..arguments import Fit
+from ..cox.entering import numbers, present
 from ..cox.likelihood import check_collinear
 from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from ..rounds.lockstep import Alone, alone
@@ -18,6 +17,10 @@ from .solution import SeenSolution
 
 LAST_ROUNDS = 7
 """Two of a further iteration, one for the coefficients, three for the information matrix, one for the mean."""
+
+
+COEFFICIENTS = "coefficients of the last iteration"
+"""The step, as errors name it."""
 
 
 def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) -> SeenSolution:
@@ -59,10 +62,11 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) ->
     report = AdmmRequest(plan, step, rho, [], None, True, options.gamma_update, stages)
     last_replies = federation.round("partial_admm", report, [*asked, owner, plan.helper], AdmmReply)
     coefficients = [last_replies[member].coefficients for member in plan.holders if member in last_replies]
-    beta = np.array([value for part in coefficients if part is not None for value in part.value])
-    published = last_replies[owner].published
-    assert published is not None
+    told = [value for part in coefficients if part is not None for value in part.value]
+    beta = numbers(told, (len(prepared.names),), COEFFICIENTS)
+    published = present(last_replies[owner].published, COEFFICIENTS)
     corrections = last_replies[plan.helper].corrections
     information = alone(surface.seen_information(LAST, published, corrections, True))
     check_collinear(information, prepared.names)
-    return SeenSolution(beta, information, state.log_likelihood.value, surface.hazard, step)
+    likelihood = float(numbers(state.log_likelihood.value, (), COEFFICIENTS))
+    return SeenSolution(beta, information, likelihood, surface.hazard, step)

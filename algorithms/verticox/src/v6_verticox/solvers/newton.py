@@ -9,6 +9,7 @@ import numpy as np
 from fedbayes.federation.errors import ConvergenceError
 from fedbayes.typing import Floats
 
+from ..cox.entering import solved
 from ..cox.likelihood import check_collinear, check_far
 from ..cox.line_integral import MOST_NODES, Path, fractions, nodes_for
 from ..cox.tails import CROWD, ORDINARY, check_runaway
@@ -156,7 +157,7 @@ class _Search:
     def newton_step(self, point: Gradient) -> Floats:
         """Return the full Newton step from a point."""
         slope = point.gradient - self.ridge * point.coefficients
-        return np.asarray(np.linalg.solve(self.information + np.diag(self.ridge), slope), dtype=np.float64)
+        return solved(self.information + np.diag(self.ridge), slope)
 
     async def advance(self) -> Floats:
         """Go to the next point; return the Newton step that remains there."""

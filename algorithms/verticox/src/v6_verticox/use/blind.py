@@ -19,6 +19,7 @@ from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from fedbayes.federation.vertical.declared import Matched
 from fedbayes.typing import Floats
 
+from ..cox.entering import factor_of
 from ..cox.inference import likelihood_ratio, score_test
 from ..cox.survival import Steps
 from ..cox.tails import CROWD
@@ -60,7 +61,7 @@ def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Cu
     surface = FederatedSurface(Alone(federation), prepared, options.limit)
     score, information = alone(walk(surface, target))
     offset, _ = mean_predictor(federation, prepared, target)
-    shift = math.exp(offset - float(model["offset"]))
+    shift = factor_of(offset - float(model["offset"]))
     steepness = float(target @ information @ target)
     if steepness <= 0.0:
         raise ArgumentError("model: all coefficients are zero; there is nothing to calibrate")

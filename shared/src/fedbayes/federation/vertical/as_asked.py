@@ -6,9 +6,9 @@ from collections.abc import Container, Iterator, Sequence
 
 from ..errors import ArgumentError, StationError
 from ..gate import Sealed
-from ..questions.factor_info import FactorInfo, Wanted, factor_name
+from ..questions.factor_info import FactorInfo, Wanted, check_sizes, factor_name
 from ..rounds import Federation
-from .messages import Opened, Setup, SubmitReply
+from .messages import MatchReply, Opened, Setup, SubmitReply
 from .opening import COUNTED, SHORT
 from .roles import at_two_stations
 
@@ -85,6 +85,15 @@ def hashes_for(reply: SubmitReply, matcher: int) -> Sealed:
     if matcher not in reply.hashes:
         raise StationError("a station's hashes for who matches records are missing; the job stops")
     return reply.hashes[matcher]
+
+
+def rows_of(reply: MatchReply) -> int:
+    """Return how many records are matched; `StationError` where there cannot be so many."""
+    try:
+        check_sizes(reply.rows.value, [])
+    except ValueError:
+        raise StationError("who matches records tells an absurd number of them; the job stops") from None
+    return reply.rows.value
 
 
 def described_twice(

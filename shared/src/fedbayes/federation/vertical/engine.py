@@ -25,7 +25,7 @@ from ..questions.factor_info import MOST_CELLS, FactorInfo, Wanted, factor_name
 from ..rounds import Federation
 from .accounting import NUMBERS, check_possible
 from .agreement import without_check
-from .as_asked import check_asked, check_parcel, described_twice, hashes_for
+from .as_asked import check_asked, check_parcel, described_twice, hashes_for, rows_of
 from .deliveries import Deliveries, addressed
 from .messages import (
     Delivery,
@@ -124,7 +124,7 @@ class Engine:
             request = MatchRequest(self.setup, hashes, factors, self.dealt, distinct=[list(pair) for pair in distinct])
             replies = self.federation.round("partial_match", request, [self.setup.helper], MatchReply)
             reply = replies[self.setup.helper]
-            self.rows = reply.rows.value
+            self.rows = rows_of(reply)
             self._deliveries.matched(reply.parcels(self.setup.helper), reply.corrections)
         else:
             self.rows = self._match_without_helper()
@@ -152,7 +152,7 @@ class Engine:
             )
             for member in stations
         }
-        rows = {one.rows.value for one in self.federation.round("partial_match", asked, stations, MatchReply).values()}
+        rows = {rows_of(one) for one in self.federation.round("partial_match", asked, stations, MatchReply).values()}
         if len(rows) != 1:
             raise StationError("the stations disagree about their common records; the job stops")
         return rows.pop()
