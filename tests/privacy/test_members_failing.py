@@ -48,6 +48,8 @@ ASKED = [
     ),
 ]
 """A task of every method that debits something, and of both splits of those that have two."""
+NEAR = next(one for one in ASKED if one.method == "verticox")
+"""A task in which the station beside central is asked otherwise than the others, so that its replies stay there."""
 QUICK = ("dp_naive_bayes", "smooth_naive_bayes")
 CASES = [pytest.param(one, id=one.name, marks=() if one.method in QUICK else pytest.mark.audit) for one in ASKED]
 Debits = dict[int, Counter[tuple[Any, ...]]]
@@ -223,6 +225,19 @@ def ended_after(job: Job, rounds: int) -> Iterator[None]:
         with mock.patch.object(Federation, "close"), suppress(KeyboardInterrupt):
             job.ask()
         yield
+
+
+def test_a_central_that_is_run_again_finds_the_long_replies_of_its_own_station(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    """These lie in the job's folder at its node, which the last round wipes; nothing else of the job stays."""
+    monkeypatch.setattr(envelope, "LEAST_FILED", 1)
+    with followed(NEAR, tmp_path) as (job, due):
+        before = job.debits()
+        with ended_after(job, max(int(name.partition(":")[0]) for name, _ in job.asked)):
+            job.ask()
+        assert job.since(before) == due
+        assert left(job.running) == []
 
 
 def test_control_requests_that_are_sealed_anew_lose_what_the_job_has_cost(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_a_long_message_is_left_and_found_again(memory, keys):
     assert sent.sealed == b""
     assert len(json.dumps(encode(sent))) < 2_000
     assert whole(sent, memory) == asked
-    file = memory.path / left_name(sent.filed)
+    [file] = memory.path.glob(f"*{left_name(sent.filed)}")
     assert file.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in memory.path.iterdir() if "left" in path.name or path == file] == [file.name]
     memory.wipe()
@@ -54,7 +54,8 @@ def test_a_short_message_travels(memory, keys):
 
 def test_a_changed_file_is_refused(memory, keys):
     sent = filed(request(keys), memory)
-    (memory.path / left_name(sent.filed)).write_bytes(LONG[:-1] + b"x")
+    [file] = memory.path.glob(f"*{left_name(sent.filed)}")
+    file.write_bytes(LONG[:-1] + b"x")
     with pytest.raises(errors.MessageError, match="missing in the job's folder"):
         whole(sent, memory)
 
@@ -73,6 +74,14 @@ def test_a_reply_stays_only_beside_central(memory, keys):
     for changes in ({"near": False}, {"last": True}):
         with pytest.raises(errors.MessageError, match="at another node"):
             open_reply(request(keys, **changes), "asked", near, keys, memory)
+
+
+def test_a_reply_that_stays_is_found_when_the_job_is_over(memory, keys):
+    """The platform may run central again then, which asks for all replies once more."""
+    content = {"reply": {"words": LONG}, "spent": {}, "token": ""}
+    near = seal_reply(request(keys), "asked", 1, content, KeyPair.generate(), memory)
+    memory.wipe()
+    assert open_reply(request(keys), "asked", near, keys, memory)[1] == content
 
 
 def test_whether_a_message_is_near_is_signed(keys):

@@ -36,7 +36,7 @@ class Views:
     def left(self, digest: bytes) -> bytes:
         """Return what central and the station beside it left for one another in the job's folder instead of sending it."""
         for folder in self._folders.values():
-            for path in folder.glob(f"{FOLDER}*/{left_name(digest)}"):
+            for path in folder.glob(f"{FOLDER}*/*{left_name(digest)}"):
                 return path.read_bytes()
         raise MessageError("a message is missing in the job's folder")
 

@@ -37,8 +37,8 @@ def _safe(name: str) -> str:
 
 
 def left_name(digest: bytes) -> str:
-    """Return the name of the file in which `Memory.leave` keeps a content."""
-    return f"fact-{_safe(f'left|{digest.hex()}')}"
+    """Return how the name of the file ends in which `Memory.leave` keeps a content."""
+    return f"-left-{_safe(digest.hex())}"
 
 
 class Memory:
@@ -128,13 +128,13 @@ class Memory:
         """Return what `note` added of a kind, in order."""
         return [json.loads(line) for line in lines(self._file("fact", kind))]
 
-    def leave(self, content: bytes) -> bytes:
-        """Keep a sealed content for central, or for the station of central's own organization; return its digest.
+    def leave(self, content: bytes, stays: bool = False) -> bytes:
+        """Keep a sealed content for central, or for the station of central's own organization; return its digest. A reply `stays` when the job is over.
 
         The file is not synced to disk: if the machine goes down, both sides start again anyway.
         """
         digest = hashlib.sha256(content).digest()
-        path = self.path / left_name(digest)
+        path = self.path / f"{'reply' if stays else 'fact'}{left_name(digest)}"
         try:
             draft = path.with_name(f"{path.name}-{secret_bytes(8).hex()}")
             with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -153,8 +153,8 @@ class Memory:
             If it is not there, or was changed.
         """
         content = b""
-        with suppress(FileNotFoundError):
-            content = (self.path / left_name(digest)).read_bytes()
+        with suppress(FileNotFoundError, StopIteration):
+            content = next(self.path.glob(f"*{left_name(digest)}")).read_bytes()
         if hashlib.sha256(content).digest() != digest:
             raise MessageError("a message is missing in the job's folder at this node; start the job again")
         return content
@@ -231,7 +231,7 @@ class Memory:
             raise MessageError("the job is over at this station; start another task")
 
     def wipe(self) -> None:
-        """Mark the job as over and remove keys and kept arrays; sealed replies stay, for a repeat by the platform."""
+        """Mark the job as over and remove keys and kept arrays; sealed replies stay, those that were left for central too, for a repeat by the platform."""
         once(self.path / OVER_FILE, b"")
         self._facts.clear()
         self._keys = None

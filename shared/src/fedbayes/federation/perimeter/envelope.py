@@ -210,7 +210,7 @@ def filed(message: Kept, memory: Memory) -> Kept:
     """Leave a long sealed content in the job's folder and return the message without it (see `Request.near`); a short one is returned as it is."""
     if len(message.sealed) < LEAST_FILED:
         return message
-    return replace(message, sealed=b"", filed=memory.leave(message.sealed))
+    return replace(message, sealed=b"", filed=memory.leave(message.sealed, stays=isinstance(message, Reply)))
 
 
 def whole(message: Kept, memory: Left) -> Kept:
