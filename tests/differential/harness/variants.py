@@ -23,9 +23,7 @@ def maybe_other_files(draw: Any, right: Any) -> Case:
     for entry in case.organizations if wanted else ():
         if entry["columns"] is not None and draw(st.booleans()):
             kinds = ["excel", "excel typed", "parquet"]
-            named = entry["columns"].get(case.id_column, [])
-            if by_semicolons(entry.get("written") or entry["columns"]) and not any("." in str(one) for one in named):
-                kinds += ["semicolons", "semicolons"]  # identifiers are texts: 0,5 is not 0.5
+            kinds += ["semicolons", "semicolons"] * by_semicolons(entry.get("written") or entry["columns"])
             if case.algorithm == "verticox" and any(map(texts_of_numbers, entry["columns"].values())):
                 kinds.remove("parquet")  # there `008` is a text, and so a category
             entry["file"] = draw(st.sampled_from(kinds))

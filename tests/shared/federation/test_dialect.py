@@ -11,6 +11,7 @@ import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_process import OneProcess
 
 from fedbayes.bayes.values.missing import Reading
 from fedbayes.bayes.values.written import pointed
@@ -201,3 +202,16 @@ def test_a_frame_is_read_as_it_was_written_whatever_its_names() -> None:
     with EmbeddedFederation({name: frame for name in "abc"}, policies={"*": {"csv_separator": "semicolon"}}) as place:
         told = place.run("dp_naive_bayes", "describe", asked)
     assert told["model"]["columns"]["x;y"]["missing"] == 0
+
+
+@pytest.mark.parametrize("private", [{}, {"epsilon": 20.0}], ids=["exact", "private"])
+def test_an_identifier_with_a_decimal_comma_is_the_one_with_a_point(tmp_path: Path, private: dict[str, float]) -> None:
+    """As a spreadsheet saves it where decimals have commas: 257,0 is the 257 of the other station, and 0,5 its 0.5; a code is as it was."""
+    ours = [f"{row},0" if row % 2 else f"{row},5" for row in range(50)] + ["p,x", "1,2,3"]
+    theirs = [f"{row}" if row % 2 else f"{row}.5" for row in range(50)] + ['"p,x"', '"1,2,3"']
+    (tmp_path / "a.csv").write_text("id;z\n" + "".join(f"{name};{row % 2}\n" for row, name in enumerate(ours)))
+    (tmp_path / "b.csv").write_text("id,w\n" + "".join(f"{name},{row % 4 // 2}\n" for row, name in enumerate(theirs)))
+    conditions = [{"column": name, "op": "==", "value": 1} for name in "zw"]
+    with OneProcess({name: tmp_path / f"{name}.csv" for name in "ab"}, ["helper"]) as running:
+        told = running.run("scalar_product", "count", {"conditions": conditions, "id_column": "id", **private})
+    assert abs(told["count"] - len(ours) // 4) <= (6 if private else 0)

@@ -46,6 +46,8 @@ class Rule:
         Whether every cell is read by itself, and takes as long as any other: how long an answer took would else tell of one odd cell.
     rewritten : bool
         Whether the task looks at texts in a column of numbers, as a recode does.
+    identifier : bool
+        Whether the column tells who a row is of: 0,5 is 0.5 there too, whatever else is in the column.
     listed, missing : frozenset of str
         Canonical texts that are values, and that are declared to be missing.
     """
@@ -59,6 +61,7 @@ class Rule:
     alone: bool = False
     apart: bool = False
     rewritten: bool = False
+    identifier: bool = False
 
     @property
     def absorbs(self) -> bool:
@@ -68,7 +71,12 @@ class Rule:
     @property
     def points(self) -> bool:
         """Whether decimal commas are told from others."""
-        return self.comma and (self.alone or not self.text)
+        return self.comma and (self.alone or self.identifier or not self.text)
+
+    @property
+    def points_each(self) -> bool:
+        """Whether a decimal comma is one whatever else is in the column."""
+        return self.numeric or self.closed or self.alone or self.identifier
 
     def is_missing(self, value: object) -> bool:
         """Return whether a cell is missing whatever else is in its column."""
@@ -113,7 +121,7 @@ class Reading:
     schema : mapping
         Of the node, alike; its top may declare ``"missing"`` for all columns.
     identifiers : collection of str
-        Columns that keep their text: ``00257`` is not 257. What the task's top declares to be missing is none of them.
+        Columns that keep their text, but for a decimal comma: ``00257`` is not 257. What the task's top declares to be missing is none of them.
     typed : collection of str
         Columns that do not, whatever else says so: preprocessing compares them with numbers.
     comma : bool
@@ -162,7 +170,8 @@ class Reading:
         closed = bool(listed) and declaring is entry and column not in self.typed
         alone = self.alone and not numeric and not closed and column not in self.identifiers
         text = alone or (texts and column not in self.typed)
-        return Rule(text, numeric, listed, missing, self.comma, closed, alone, self.alone, column in self.rewritten)
+        rewritten, identifier = column in self.rewritten, column in self.identifiers
+        return Rule(text, numeric, listed, missing, self.comma, closed, alone, self.alone, rewritten, identifier)
 
 
 def top_missing(domain: Mapping[str, Any]) -> list[Any]:
@@ -266,8 +275,7 @@ def _with_points(values: list[Any], rule: Rule) -> list[Any]:
     """Return distinct values with decimal points; as they are in a column that is no numbers for all that."""
     points = [rule.pointed(value) if isinstance(value, str) else value for value in values]
     present = [value for value in points if not rule.is_missing(value)]
-    whatever_else = rule.numeric or rule.closed or rule.alone
-    return points if whatever_else or _are_numbers(present, rule) else values
+    return points if rule.points_each or _are_numbers(present, rule) else values
 
 
 def _as_numbers(column: Any, rule: Rule, fractions: bool) -> Any:
