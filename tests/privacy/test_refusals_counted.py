@@ -6,6 +6,7 @@ A node counts them for each column, and answers no new questions about it after 
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from one_process import OneProcess
 from party_kit import by_rows, remembering
 
 from fedbayes.federation.answered import refusals
-from fedbayes.federation.errors import BudgetError, ThresholdError
+from fedbayes.federation.errors import BudgetError, DataProblem, ThresholdError
+from fedbayes.federation.guards import refusing
 from fedbayes.federation.messages.codec import Message
 from fedbayes.federation.vertical.messages import Setup
 
@@ -104,6 +106,26 @@ def test_questions_that_are_admitted_at_once_are_told_one_after_the_other(federa
     monkeypatch.setattr(refusals.Refusals, "admit", lambda *_: True)
     with federation() as running, pytest.raises(BudgetError, match="maximum_refusals"):
         fifth_above(running)
+
+
+def strangers(folder: Path) -> list[tuple[str, int]]:
+    """Return what is counted at a station after a count over stations one of which hashed other identifiers than it has, as one may that deviates."""
+    others = TABLES["c"][["id", "w"]].assign(id=[f"x{row}" for row in range(ROWS)])
+    tables = {"b": TABLES["c"].drop(columns="w"), "a": TABLES["a"], "d": others}
+    conditions = [{"column": name, "op": "==", "value": 1} for name in "zw"]
+    asked = {"conditions": conditions, "id_column": "id", "helper": "none", "organizations": ["a", "b", "d"]}
+    with remembering(tables, folder, ()) as running, pytest.raises(DataProblem, match="no record in common"):
+        running.run("scalar_product", "count", asked)
+    return [one for name in "ab" for one in refusals.counted(folder / name)]
+
+
+def test_a_peer_that_hashes_others_uses_up_no_refusal_of_honest_stations(tmp_path):
+    assert strangers(tmp_path) == []
+
+
+def test_control_where_matching_counts_a_peer_uses_them_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(refusing, "NOT_OF_DATA", refusing.NOT_OF_DATA[:2])
+    assert strangers(tmp_path) != []
 
 
 @pytest.mark.audit

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 OF_DATA = (ThresholdError, DataProblem, ConvergenceError)
 OF_MACHINE = (OSError, MemoryError)
-NOT_OF_DATA = ("partial_open_channel", "partial_close")
-"""The rounds in which columns and limits are looked at at most, and no value of the table."""
+NOT_OF_DATA = ("partial_open_channel", "partial_close", "partial_match")
+"""The rounds in which columns and limits are looked at at most, or what members sealed of identifiers, and no value of the table."""
 
 
 def asked(station: Station, request: Message) -> None:
