@@ -103,6 +103,13 @@ def test_control_unchecked_numbers_of_a_cox_fit_are_errors(monkeypatch: pytest.M
     assert Deviating(COX_FIT, only=REVEALED).run().found
 
 
+def test_openings_of_united_records_are_of_as_many_records() -> None:
+    """Two honest stations ended by an error in their arithmetic, which counted as a refusal of theirs."""
+    members = Deviating(UNITED, only="partial_extend, content empty").run()
+    assert members.found == []
+    assert members.told == {"MessageError": 1}
+
+
 def test_control_unchecked_contents_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "checked", lambda content: content)
     members = Deviating(DP_FIT, only="partial_statistics, reply spent").run()

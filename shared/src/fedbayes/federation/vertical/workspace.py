@@ -232,6 +232,8 @@ class Workspace:
                 if not len(core) == len(left) == len(right):
                     raise MessageError(NOT_DESCRIBED)
                 core = factors.complete_product(core, left, right)
+            if any(len(one) != len(core) for one in self._matrices.values()):
+                raise MessageError(NOT_DESCRIBED)
             self._matrices[kind, info.name] = core
         return self._matrices[kind, info.name]
 
