@@ -50,10 +50,10 @@ def numbers(values: Any, shape: tuple[int, ...], step: str, finite: bool = True)
         If they are of another shape, or must be finite and are not.
     """
     with adding_up(step):
-        told = np.asarray(values, dtype=np.float64)
-    if told.shape != shape or (finite and not np.all(np.isfinite(told))):
+        given = np.asarray(values, dtype=np.float64)
+    if given.shape != shape or (finite and not np.all(np.isfinite(given))):
         raise not_fitting(step)
-    return told
+    return given
 
 
 def solved(matrix: Floats, right: Floats) -> Floats:

@@ -89,9 +89,9 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
     )
     rows, orders = aligned(federation, matched)
     requests = {member: ArrangeRequest(matched, rows, own, asked) for member, own in orders.items()}
-    told = federation.round("partial_arrange", requests, parties.stations, ArrangeReply)
+    replies = federation.round("partial_arrange", requests, parties.stations, ArrangeReply)
     with adding_up(DESCRIPTIONS):
-        return _joint(federation, asked, helper, told)
+        return _joint(federation, asked, helper, replies)
 
 
 def _joint(federation: Federation, asked: Asked, helper: int, told: dict[int, ArrangeReply]) -> Joint:

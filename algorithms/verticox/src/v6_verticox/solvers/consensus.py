@@ -62,8 +62,8 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) ->
     report = AdmmRequest(plan, step, rho, [], None, True, options.gamma_update, stages)
     last_replies = federation.round("partial_admm", report, [*asked, owner, plan.helper], AdmmReply)
     coefficients = [last_replies[member].coefficients for member in plan.holders if member in last_replies]
-    told = [value for part in coefficients if part is not None for value in part.value]
-    beta = numbers(told, (len(prepared.names),), COEFFICIENTS)
+    values = [value for part in coefficients if part is not None for value in part.value]
+    beta = numbers(values, (len(prepared.names),), COEFFICIENTS)
     published = present(last_replies[owner].published, COEFFICIENTS)
     corrections = last_replies[plan.helper].corrections
     information = alone(surface.seen_information(LAST, published, corrections, True))

@@ -40,14 +40,12 @@ class Rule:
         Whether the task gives the categories: then no cell decides how another is read.
     numeric : bool
         Whether the domain gives bounds: the column holds numbers, even if none is there.
-    alone : bool
-        Whether nothing says what the column holds, and yet no cell decides how another is read.
+    alone, identifier : bool
+        Whether nothing says what the column holds, and yet no cell decides how another is read; or it is of identifiers, and 0,5 is 0.5 whatever else is in it.
     apart : bool
         Whether every cell is read by itself, and takes as long as any other: how long an answer took would else tell of one odd cell.
     rewritten : bool
         Whether the task looks at texts in a column of numbers, as a recode does.
-    identifier : bool
-        Whether the column tells who a row is of: 0,5 is 0.5 there too, whatever else is in the column.
     listed, missing : frozenset of str
         Canonical texts that are values, and that are declared to be missing.
     """
@@ -72,11 +70,6 @@ class Rule:
     def points(self) -> bool:
         """Whether decimal commas are told from others."""
         return self.comma and (self.alone or self.identifier or not self.text)
-
-    @property
-    def points_each(self) -> bool:
-        """Whether a decimal comma is one whatever else is in the column."""
-        return self.numeric or self.closed or self.alone or self.identifier
 
     def is_missing(self, value: object) -> bool:
         """Return whether a cell is missing whatever else is in its column."""
@@ -158,19 +151,17 @@ class Reading:
         categories = declaring.get("categories")
         categories = categories if isinstance(categories, list | tuple) else ()
         listed = frozenset(text for text in map(canonical_text, categories) if text is not None)
-        common = (
-            [] if column in self.identifiers else top_missing(self.domain)
-        )  # else a task tries whether somebody is here
+        rewritten, identifier = column in self.rewritten, column in self.identifiers
+        common = [] if identifier else top_missing(self.domain)  # else a task tries whether somebody is here
         declared = [*common, *top_missing(self.schema), *_declared(entry), *_declared(own)]
         missing = frozenset(text for text in map(canonical_text, check_missing(column, declared)) if text is not None)
         # A text category may look like a number (`Infinity`, `007`): what it was typed as would not read back as it was written.
         named = any(isinstance(value, str) for value in categories)
-        texts = column in self.identifiers or (named and (declaring is entry or not listed.isdisjoint(USUAL)))
-        numeric = "bounds" in declaring and column not in self.identifiers
+        texts = identifier or (named and (declaring is entry or not listed.isdisjoint(USUAL)))
+        numeric = "bounds" in declaring and not identifier
         closed = bool(listed) and declaring is entry and column not in self.typed
-        alone = self.alone and not numeric and not closed and column not in self.identifiers
+        alone = self.alone and not numeric and not closed and not identifier
         text = alone or (texts and column not in self.typed)
-        rewritten, identifier = column in self.rewritten, column in self.identifiers
         return Rule(text, numeric, listed, missing, self.comma, closed, alone, self.alone, rewritten, identifier)
 
 
@@ -275,7 +266,8 @@ def _with_points(values: list[Any], rule: Rule) -> list[Any]:
     """Return distinct values with decimal points; as they are in a column that is no numbers for all that."""
     points = [rule.pointed(value) if isinstance(value, str) else value for value in values]
     present = [value for value in points if not rule.is_missing(value)]
-    return points if rule.points_each or _are_numbers(present, rule) else values
+    whatever_else = rule.numeric or rule.closed or rule.alone or rule.identifier
+    return points if whatever_else or _are_numbers(present, rule) else values
 
 
 def _as_numbers(column: Any, rule: Rule, fractions: bool) -> Any:

@@ -150,7 +150,8 @@ def _settled(values: Collection[str], rule: Rule, number: Any) -> tuple[frozense
 def _pointed(values: tuple[str, ...], rule: Rule) -> tuple[str, ...]:
     """Return the cells with decimal points; as they are in a column that is no numbers for all that."""
     changed = {value: rule.pointed(value) for value in set(values)}
-    numeric = rule.points_each or _settled(set(changed.values()), rule, _is_number)[1]
+    whatever_else = rule.numeric or rule.closed or rule.alone or rule.identifier
+    numeric = whatever_else or _settled(set(changed.values()), rule, _is_number)[1]
     return tuple(changed[value] for value in values) if numeric else values
 
 
