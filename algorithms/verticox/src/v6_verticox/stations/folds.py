@@ -46,6 +46,7 @@ from ..shares.sorting import OutcomeHolder
 from .assessing import note_times
 from .columns import Survival
 from .guards import check_ties
+from .holder import note_told
 from .judging import judged
 from .outcome import describe
 from .private import compute, enter, permute
@@ -160,6 +161,7 @@ def _kept_outcome(
     of_all = describe(all_rows, limit, ties)
     of_training = at_known_edges(describe(kept, limit, ties), of_all, kept, int(whole["limit"]))
     fold_station.keep("edges", rows=np.array(of_training.edge_rows, dtype=np.int64))
+    note_told(fold_station, request.question, of_training)
     return of_training
 
 

@@ -27,6 +27,7 @@ from .clusters import check_weighed, prepare_scores
 from .columns import Design, Survival, design, survival
 from .formula import design_of_terms
 from .guards import check_strata, check_ties, check_trend
+from .holder import note_told
 from .near_duplicates import check_cuts, check_rewritten
 from .outcome import describe
 from .products import Part, keep, parts_across, sides
@@ -269,9 +270,11 @@ def _outcome(station: Station, question: Question, frame: Any, others: list[str]
         limit=np.array(limit if question.ties == "efron" or complete or question.robust else 0),
         names=np.array(outcome.strata_names, dtype=str),
         column=np.array(question.time),
+        ties=np.array(question.ties),
         weights=np.ones(len(outcome.time)) if outcome.weights is None else outcome.weights,
     )
     described = describe(outcome, limit, question.ties, complete, question.flat)
+    note_told(station, question, described)
     station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
     return described
 
