@@ -59,6 +59,8 @@ class Task:
         How many steps of its relation of neighbours apart the tables are; of what Gaussian noise loses, the square.
     divided : bool
         Whether stations debit parts of the budget, which add up.
+    central : str
+        Where central runs.
     """
 
     method: str
@@ -67,6 +69,7 @@ class Task:
     spread: Spread = field(default_factory=lambda: COLUMNS)
     steps: int = 1
     divided: bool = False
+    central: str = "a"
 
     @property
     def budget(self) -> tuple[float, float]:
