@@ -42,6 +42,7 @@ def cox_tasks() -> dict[str, Task]:
     """Return the tasks, by name."""
     judged = {"model": model(), "epsilon": EPSILON, "neighbors": "replace_one"}
     return {
+        "cox": Task("verticox", "fit", COX),
         "cox elsewhere": Task("verticox", "fit", {**COX, "helper": "h"}, ELSEWHERE, central="o"),
         "cox at features": Task("verticox", "fit", COX, central="b"),
         "cox beside": Task("verticox", "fit", COX, BESIDE),

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 from unittest import mock
 
 import numpy as np
 from changed_cases import ALONE, CATEGORIES, COLUMNS, COX, DOMAIN, NETWORK, ROWS, Spread, Task, table
 from changed_kit import Changing, Run, run
-from changed_opened import Place, alike, near, numbers, subsets, total
+from changed_opened import Place, Sums, alike, near, numbers, subsets, total
 
+from fedbayes.mpc.wide import Wide
 from v6_verticox.rounds import stages
 
 APART: Spread = {
@@ -53,8 +56,20 @@ PUBLIC = ("tau", "length")
 """Parts of replies that are small numbers, and tell nothing: a permutation that is drawn, lengths of lists."""
 DESCRIBED = "described"
 """What a station tells of its own columns by itself, whichever are asked for: of ties where there are any, of categories."""
+REVEALED = "revealed"
+"""Sums of a Cox fit, in words of 128 bits."""
+CLOSE = 1e-4
+"""By which numbers of two runs differ: rounding of shares is a hundredth of it, and uniform words are as close once in 2^34."""
 Opening = tuple[Place, tuple[int, ...]]
 Kind = tuple[str, tuple[str, ...], int]
+OF_A_FIT = (
+    *("observed", "gradient", "residual", "residual|#", "slope|#", "information", "baseline", "trend", "squares"),
+    *("level|#", "expected level", "check"),
+)
+"""What stages of Cox fits reveal (`shares.program`), each by the sum over all three share holders; some fits not all of it, and hazards in steps at random."""
+USUAL: frozenset[Kind] = frozenset(
+    ("partial_stage", (part, name), members) for name in OF_A_FIT for part, members in ((REVEALED, 3), ("frac_bits", 1))
+)
 
 
 def told(task: Task, change: Changing | None = None) -> Run:
@@ -72,14 +87,33 @@ def openings(one: Run, other: Run) -> dict[Opening, np.ndarray]:
             continue
         known = list[set[int]]()
         for members in subsets(list(each)):
-            sums = [total(each, members), total(second[place], members)]
-            if any(part <= set(members) for part in known) or sums[0] is None or sums[1] is None:
-                continue
-            pair = [sums[0], sums[1]]
-            if pair[0].shape == pair[1].shape and (alike(pair)[1] or near(pair)):
+            sums = [_sum(place, numbers_of, members) for numbers_of in (first, second)]
+            pair = [one for one in sums if one is not None]
+            if len(pair) == 2 and not any(part <= set(members) for part in known) and _same(*pair):
                 known.append(set(members))
                 found[place, members] = pair[0]
     return {key: values for key, values in found.items() if values.any() and not _implied(key, found)}
+
+
+def _sum(place: Place, found: Sums, members: Sequence[int]) -> np.ndarray | None:
+    """Return the sum of some members' numbers, of what a Cox fit reveals as real numbers; None where there is none."""
+    number, function, (part, *names) = place
+    bits = found.get((number, function, ("frac_bits", *names)), {})
+    if part != REVEALED or not bits:
+        return total(found[place], members)
+    words = [found[place][one].reshape(-1, 2) for one in members]
+    if len({len(one) for one in words}) > 1:
+        return None
+    return reduce(add, map(Wide.from_words, words)).decode(int(bits[members[0]][0]))
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether numbers of two runs are the same but for rounding, or some of their bits are."""
+    if one.shape != other.shape:
+        return False
+    if one.dtype.kind == "f":
+        return bool(np.allclose(one, other, rtol=CLOSE, atol=CLOSE))
+    return bool(alike([one, other])[1]) or near([one, other])
 
 
 def _implied(key: Opening, found: Mapping[Opening, np.ndarray]) -> bool:

@@ -156,8 +156,8 @@ def test_records_of_a_cross_validation_are_cut_once() -> None:
             running.run("verticox", "evaluate", asked)
         assert answers
         assert all("cut into folds once" in str(answer.get("error")) for answer in answers)
-        unbound = mock.patch("v6_verticox.stations.folds.asked_once")
-        with twice("partial_split", lambda one: replace(one, folds=3)) as answers, unbound:
+        unbound, untold = (mock.patch(f"v6_verticox.stations.folds.{name}") for name in ("asked_once", "note_told"))
+        with twice("partial_split", lambda one: replace(one, folds=3)) as answers, unbound, untold:
             running.run("verticox", "evaluate", asked)
         assert not any("error" in answer for answer in answers), "control"
 

@@ -14,10 +14,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from audit_kit import some
 from changed_cox import cox_tasks
 from changed_drawn import Drawer, Pool, pool
-from changed_exact import TASKS, Kind, kind, openings, other_tables, told
-from changed_judged import judge, precision
+from changed_exact import TASKS, USUAL, Kind, kind, openings, other_tables, told
+from changed_judged import judge, lost, precision
 from changed_kit import Run, run
 from changed_opened import ROUNDING
 from changed_parts import AGAIN, FEWER, INSTEAD, Change, Edit
@@ -31,7 +32,7 @@ FRESH = secrets.randbelow(10**9) if os.environ.get("FRESH_EXAMPLES") else FIXED
 SEED = int(os.environ.get("CHANGED_SEED") or FRESH)
 REQUESTS = int(os.environ.get("CHANGED_COX") or 2)
 """Changes of each task: together about half a minute of one core."""
-PRIVATE = ("cox elsewhere", "cox at features", "cox beside", "cox of three", "cox rows", "cox rows judged")
+PRIVATE = ("cox", "cox elsewhere", "cox at features", "cox beside", "cox of three", "cox rows", "cox rows judged")
 SLOPE = 4
 """Of a fit to rows, the round of a step."""
 QUICK = ("bfgs", "table", "table alone", "given", "union given", "union k2")
@@ -67,7 +68,7 @@ def unusual(name: str, change: Change) -> list[str]:
     if not one.answered:
         return []
     opened = openings(one, told(TASKS[name], change))
-    usual = {one for other in CHOSEN for one in exact(other)[1]}
+    usual = USUAL.union(*(exact(other)[1] for other in CHOSEN))
     found = sorted({str(kind(key)) for key in opened if kind(key) not in usual})
     return found + other_tables(TASKS[name], one, opened)
 
@@ -94,6 +95,15 @@ def test_no_change_of_an_exact_job_opens_what_no_honest_one_does(name: str) -> N
         change = Drawer(exact(name)[0], exact_elsewhere(), random).change()
         found = unusual(name, change)
         assert not found, f"CHANGED_SEED={SEED}, change {number} of '{name}': {found}; {change!r:.2000}"
+
+
+@pytest.mark.parametrize("name", some(sorted(PRIVATE, reverse=True)))
+def test_control_of_the_measure_an_honest_central_is_told_a_part_of_what_is_debited(name: str) -> None:
+    task, script = cox_tasks()[name], honest(name).script
+    table = [honest(name), run(task, 0, None, script)]
+    part, finds = lost(task, table, run(task, 1, None, script), run(task, 0, None, script, 1))
+    assert finds == []
+    assert 0.1 < part <= 1.0 + ROUNDING
 
 
 @pytest.mark.parametrize("held", [True, False])
