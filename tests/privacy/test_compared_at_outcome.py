@@ -66,6 +66,18 @@ def without(function: str, field: str) -> Iterator[None]:
         yield
 
 
+def test_so_are_held_out_ones() -> None:
+    """Whoever is said to have drawn the folds."""
+    with linked() as running:
+        asked = {"model": running.run("fit", FITS["verticox"])["model"], **JOINED, **JUDGED, "folds": 2}
+        assert running.run("evaluate", asked)
+        with (
+            without("partial_held_out", "receiver"),
+            pytest.raises(MessageError, match="is for the station with the outcome"),
+        ):
+            running.run("evaluate", asked)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_single_records_are_compared_where_the_outcome_is(method: str) -> None:
     function, field, more = METHODS[method]
