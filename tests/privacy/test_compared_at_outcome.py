@@ -78,6 +78,12 @@ def test_so_are_held_out_ones() -> None:
             running.run("evaluate", asked)
 
 
+def test_a_station_without_a_column_of_the_fits_takes_part_in_the_sum() -> None:
+    with linked() as running:
+        model = running.run("fit", {**FITS["verticox"], "features": ["v", "z"]})["model"]
+        assert running.run("evaluate", {"model": model, **JOINED, **JUDGED, "folds": 2})["metrics"]["concordance"]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_single_records_are_compared_where_the_outcome_is(method: str) -> None:
     function, field, more = METHODS[method]
