@@ -23,8 +23,8 @@ from changed_kit import Run, run
 from changed_opened import ROUNDING
 from changed_parts import AGAIN, FEWER, INSTEAD, Change, Edit
 
+from fedbayes.federation.station import Station
 from fedbayes.federation.vertical import told as described
-from v6_verticox.stations import private
 
 FIXED = 20261130
 """The seed where a change of the program is not to be judged by chance (`FRESH_EXAMPLES` is empty)."""
@@ -122,7 +122,7 @@ def test_control_a_step_that_is_paid_for_once_and_told_twice_is_found(held: bool
 def test_a_sum_that_a_station_is_left_out_of_is_refused_and_found(held: bool) -> None:
     """The linear predictor at the mean: of one station's columns it would be any one column's mean, of every station in a round of its own."""
     place = [one.function for one in exact("bfgs")[0].asked].index("partial_finish") + 1
-    with mock.patch.object(private, "_check_asked", private._check_asked if held else lambda *_: None):
+    with mock.patch.object(Station, "require_asked", Station.require_asked if held else lambda *_: None):
         found = unusual("bfgs", Change(place, FEWER, members=frozenset([2])))
     assert bool(found) is not held
 

@@ -158,9 +158,7 @@ def check_compared(station: TableReader, receivers: Collection[int], columns: Co
     MessageError
         If this station has these columns and is no receiver, or is one without them; or not all stations of the job are asked, of which one might have them.
     """
+    station.require_asked()
     here = station.has_data and set(columns) <= set(station.columns)
-    asked = set(station.require_members().stations) <= set(station.participants)
-    if not asked or here is not (station.organization in receivers):
-        raise MessageError(
-            "what is said of single records is for the station with the outcome, and all stations are asked for it; the job stops"
-        )
+    if here is not (station.organization in receivers):
+        raise MessageError("what is said of single records is for the station with the outcome; the job stops")
