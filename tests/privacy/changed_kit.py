@@ -20,12 +20,15 @@ from views_kit import Entry, recording
 
 import v6_secure_naive_bayes.drawing as secure
 import v6_vertibayes.sources as sources
+import v6_verticox.horizontal.judging.private as table
+import v6_verticox.horizontal.private.fitting as rows
 import v6_verticox.noisy.fit as cox
 from fedbayes.dp.laws import Change, law_of
 from fedbayes.federation import decorators
 from fedbayes.federation.rounds import Federation
 from fedbayes.federation.station import Station
 from fedbayes.federation.vertical import engine
+from v6_verticox.shares.travel import unpack
 
 Requests = dict[int, Any]
 """Member -> what it is asked."""
@@ -55,6 +58,16 @@ class Noise:
 
 
 @dataclass(frozen=True)
+class Letter:
+    """What a member seals for central's organization: numbers by name, words of a ring."""
+
+    round: int
+    organization: int
+    topic: str
+    numbers: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
 class Kept:
     """What a station keeps with all of its noise: in which round, the numbers without noise, and its width."""
 
@@ -73,6 +86,7 @@ class Run:
     asked: list[Asked] = field(default_factory=list)
     script: list[Any] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
+    letters: list[Letter] = field(default_factory=list)
     error: str = ""
 
     @property
@@ -102,11 +116,13 @@ class Central:
             (Federation, "_ask"): self._ask(Federation._ask),
             (decorators, "_answer"): self._answer(decorators._answer),
             (Station, "charge"): self._charge(Station.charge),
+            (Station, "seal"): self._sealed(Station.seal),
+            (Station, "broadcast"): self._sealed(Station.broadcast),
             (engine, "without_check"): self._told(added),
             (engine, "summed"): self._told(engine.summed),
             (engine, "check_possible"): lambda *_: None,
             (sources, "summed"): self._told(sources.summed),
-            (cox, "whole_sums"): self._told(cox.whole_sums),
+            **{(module, "whole_sums"): self._told(module.whole_sums) for module in (cox, rows, table)},
             (cox, "_read"): self._told(cox._read),
             (cox, "check_bound"): lambda *_: None,
             (secure, "_full_noise"): self._kept(secure._full_noise),
@@ -166,6 +182,19 @@ class Central:
 
         return charge
 
+    def _sealed(self, honest: Any) -> Any:
+        """Note arrays of a Cox fit that central's organization can open."""
+
+        def sealed(station: Station, to: Any, payload: bytes, topic: str) -> Any:
+            own = station.aggregator in ([to] if isinstance(to, int) else list(to))
+            if own and station.organization != station.aggregator:
+                with contextlib.suppress(ValueError, AttributeError, KeyError):
+                    numbers = {name: one.to_words().reshape(-1) for name, one in unpack(payload).items()}
+                    self.found.letters.append(Letter(self._round, station.organization, topic, numbers))
+            return honest(station, to, payload, topic)
+
+        return sealed
+
     def _told(self, honest: Any) -> Any:
         """Have central told what the script has, an error too; else note it."""
 
@@ -210,7 +239,7 @@ def run(
 ) -> Run:
     """Run a task on a table (0) or a neighbour of it, and return all that central got."""
     files = task.files(place)
-    running = InProcess(f"v6_{task.method}", files, {name: dict(LIMITS) for name in files}, "a")
+    running = InProcess(f"v6_{task.method}", files, {name: dict(LIMITS) for name in files}, task.central)
     with running as platform, Central(change, script, noise).installed() as found:
         try:
             platform.run(task.function, dict(task.arguments))

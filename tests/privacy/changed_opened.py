@@ -75,12 +75,25 @@ def numbers(run: Run) -> Sums:
         for leaf in leaves(entry):
             value = np.atleast_1d(leaf.value) if isinstance(leaf.value, int | float | np.ndarray) else None
             if leaf.reason in TOLD and value is not None and value.size and value.dtype.kind in "iufb":
-                found[number, entry.function, leaf.place[2:]][entry.organization] = value.reshape(-1)
+                found[number, entry.function, leaf.place[2:]][entry.organization] = _words(value)
+    for letter in run.letters:
+        for name, words in letter.numbers.items():
+            function = run.asked[letter.round - 1].function
+            found[letter.round, function, ("letter", letter.topic, name)][letter.organization] = words
     for again, one in enumerate(run.asked, 1):
         for before in range(1, again):
             if run.asked[before - 1].function == one.function and not (one.counts and run.asked[before - 1].counts):
                 found |= _differences(found, before, again)
     return found
+
+
+def _words(value: np.ndarray) -> np.ndarray:
+    """Return numbers in one row; of whole numbers in bytes, as Cox fits open them, the lowest eight."""
+    if value.dtype != np.uint8 or value.ndim < 2:
+        return value.reshape(-1)
+    low = np.zeros((*value.shape[:-1], WORD // 8), dtype=np.uint8)
+    low[..., : value.shape[-1]] = value[..., : WORD // 8]
+    return low.view("<u8").astype(np.uint64).reshape(-1)
 
 
 def _differences(found: Sums, before: int, again: int) -> Sums:
@@ -150,22 +163,32 @@ def opened(table: Sequence[Run], neighbours: Sequence[Run], noisy: Run | None = 
         [numbers(run) for run in neighbours],
         numbers(noisy) if noisy else {},
     )
-    kept = {number.round for number in table[0].kept}
+    kept, bare = {number.round for number in table[0].kept}, dict[Place, list[set[int]]]()
     for place, each in sums[0].items():
-        if place[1] == WIDE or (place[0] in kept and place[2][0] in ("tables", "classes")):
+        if (place[1] == WIDE and place[2][0] != "letter") or (
+            place[0] in kept and place[2][0] in ("tables", "classes")
+        ):
             continue
         if any(one.get(place, {}).keys() != each.keys() for one in (*sums, *others)):
             found.finds.append(f"{place}: answered otherwise by other organizations")
             continue
         noise = [one for one in table[0].noise if one.round == place[0] or place[2][:2] == ("less", str(one.round))]
-        _place(found, place, [one[place] for one in sums], [one[place] for one in others], ones.get(place, {}), noise)
+        known = list[set[int]]()
+        if place[2][0] == "less":  # of two that are open the difference tells nothing more
+            before, again = (bare.get((at, place[1], place[2][2:]), []) for at in (int(place[2][1]), place[0]))
+            known = [members for members in before if members in again]
+        parts = [one[place] for one in sums], [one[place] for one in others], ones.get(place, {})
+        bare[place] = _place(found, place, *parts, noise, known)
     _kept(found, table[0].kept, [run.kept for run in neighbours])
     _wide(found, table, neighbours)
     return found
 
 
-def _place(found: Opened, place: Place, each: Any, others: Any, ones: Any, noise: Sequence[Noise]) -> None:
-    known: list[set[int]] = []
+def _place(
+    found: Opened, place: Place, each: Any, others: Any, ones: Any, noise: Sequence[Noise], known: list[set[int]]
+) -> list[set[int]]:
+    """Add what is found in one place beyond sums of some members that are known; return the sums of which all numbers are open, by members."""
+    whole = list[set[int]]()
     for members in subsets(each[0]):
         if any(one <= set(members) for one in known):
             continue
@@ -179,6 +202,7 @@ def _place(found: Opened, place: Place, each: Any, others: Any, ones: Any, noise
             found.finds.append(f"{place}, {members}: numbers that differ between runs, and are not masked")
         if bits:
             known.append(set(members))
+            whole += [set(members)] * bool(same.all() and bits == own[0].dtype.itemsize * WORD // 8)
             drawn = [one for one in noise if one.organization in members]
             with_ones = total(ones, members) if ones.keys() >= set(members) else None
             for neighbour, other in enumerate(own[len(each) :]):
@@ -188,6 +212,7 @@ def _place(found: Opened, place: Place, each: Any, others: Any, ones: Any, noise
                     if drawn and with_ones is not None and with_ones.shape == change.shape:
                         bare = (change > 0) & (changes(own[0], with_ones, bits) == 0)
                         found.finds += [f"{place}, {members}: {bare.sum()} numbers have no noise"] * bool(bare.any())
+    return whole
 
 
 def _told(found: Opened, where: str, neighbour: int, change: np.ndarray, noise: Sequence[Noise]) -> None:
@@ -213,13 +238,17 @@ def _kept(found: Opened, table: Sequence[Kept], neighbours: Sequence[Sequence[Ke
                 found.losses[neighbour].epsilon += float(np.abs(other - one.values).sum() / one.width)
 
 
-def wide(run: Run) -> dict[int, Floats]:
-    """Return, by round, the sums that are revealed of a Cox fit of columns, in units of noise."""
-    found: dict[int, list[Entry]] = defaultdict(list)
+def wide(run: Run) -> dict[tuple[int, tuple[int, ...]], Floats]:
+    """Return, by round and by whose answers are added up, the sums that are revealed of a Cox fit of columns, in units of noise."""
+    found: dict[int, dict[int, Entry]] = defaultdict(dict)
     for number, entry in run.entries:
         if entry.function == WIDE and entry.reply.revealed:
-            found[number].append(entry)
-    return {number: _revealed(run.asked[number - 1], entries) for number, entries in found.items()}
+            found[number][entry.organization] = entry
+    return {
+        (number, members): _revealed(run.asked[number - 1], [entries[one] for one in members])
+        for number, entries in found.items()
+        for members in subsets(entries)
+    }
 
 
 def _revealed(asked: Asked, entries: Sequence[Entry]) -> Floats:
@@ -237,12 +266,13 @@ def _revealed(asked: Asked, entries: Sequence[Entry]) -> Floats:
 def _wide(found: Opened, table: Sequence[Run], neighbours: Sequence[Run]) -> None:
     """Add what the wide sums of a Cox fit lose, where masks cancel."""
     sums, others = [wide(run) for run in table], [wide(run) for run in neighbours]
-    for number, values in sums[0].items():
-        if any(one.get(number, values[:0]).shape != values.shape for one in (*sums, *others)):
-            found.finds.append(f"round {number}: wide sums of another size")
-        elif values.size and max(np.ptp([one[number], values], axis=0).max() for one in sums[1:]) <= MASKED:
-            noise = [one for one in table[0].noise if one.round == number]
+    for place, values in sums[0].items():
+        if any(one.get(place, values[:0]).shape != values.shape for one in (*sums, *others)):
+            found.finds.append(f"round {place[0]}: wide sums of another size")
+        elif values.size and max(np.ptp([one[place], values], axis=0).min() for one in sums[1:]) <= MASKED:
+            same = np.max([np.ptp([one[place], values], axis=0) for one in sums[1:]], axis=0) <= MASKED
+            noise = [one for one in table[0].noise if one.round == place[0] and one.organization in place[1]]
             for neighbour, other in enumerate(others):
-                change = np.maximum(0.0, np.abs(other[number] - values) - STEP)
+                change = np.where(same, np.maximum(0.0, np.abs(other[place] - values) - STEP), 0.0)
                 if change.any():
-                    _told(found, f"wide sums of round {number}", neighbour, change, noise)
+                    _told(found, f"wide sums of round {place[0]}, {place[1]}", neighbour, change, noise)

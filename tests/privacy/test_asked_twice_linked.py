@@ -96,15 +96,15 @@ def test_a_published_count_is_of_those_who_opened() -> None:
 
 
 def test_residuals_of_a_step_are_shown_once() -> None:
-    """Under one mask: with the other treatment of ties the difference is what tied events add, record by record."""
+    """Under one mask: of other residuals, as by the other treatment of ties when a request said which, the difference is that of records."""
     with federation("a") as running:
         asked = {**COX, "solver": "bfgs", "id_column": "id"}
-        with twice("partial_residuals", lambda one: replace(one, ties="efron")) as answers:
+        with twice("partial_residuals", lambda one: one) as answers:
             running.run("verticox", "fit", asked)
         assert answers
         assert all("asked for twice" in str(answer.get("error")) for answer in answers)
         unbound = mock.patch("v6_verticox.stations.seen.asked_once")
-        with twice("partial_residuals", lambda one: replace(one, ties="efron")) as answers, unbound:
+        with twice("partial_residuals", lambda one: one) as answers, unbound:
             running.run("verticox", "fit", asked)
         assert not any("error" in answer for answer in answers), "control"
 
@@ -156,8 +156,8 @@ def test_records_of_a_cross_validation_are_cut_once() -> None:
             running.run("verticox", "evaluate", asked)
         assert answers
         assert all("cut into folds once" in str(answer.get("error")) for answer in answers)
-        unbound = mock.patch("v6_verticox.stations.folds.asked_once")
-        with twice("partial_split", lambda one: replace(one, folds=3)) as answers, unbound:
+        unbound, untold = (mock.patch(f"v6_verticox.stations.folds.{name}") for name in ("asked_once", "note_told"))
+        with twice("partial_split", lambda one: replace(one, folds=3)) as answers, unbound, untold:
             running.run("verticox", "evaluate", asked)
         assert not any("error" in answer for answer in answers), "control"
 

@@ -27,8 +27,8 @@ FIXED = 20261130
 """The seed where a change of the program is not to be judged by chance (`FRESH_EXAMPLES` is empty)."""
 FRESH = secrets.randbelow(10**9) if os.environ.get("FRESH_EXAMPLES") else FIXED
 SEED = int(os.environ.get("CHANGED_SEED") or FRESH)
-REQUESTS = int(os.environ.get("CHANGED_REQUESTS") or 9)
-"""Changes of each task: together about a minute of one core."""
+REQUESTS = int(os.environ.get("CHANGED_REQUESTS") or 5)
+"""Changes of each task: together about half a minute of one core."""
 EVERYBODY = frozenset(range(1, 5))
 
 

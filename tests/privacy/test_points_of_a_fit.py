@@ -51,7 +51,7 @@ def test_a_job_has_no_more_points_than_a_fit_may_take(plan: Plan) -> None:
         assert not refused(Stage, kind, MOST_SEEN)
         assert refused(Stage, kind, MOST_SEEN + 1)
     assert refused(PredictRequest, plan, MOST_SEEN + 1, [], False, [])
-    assert refused(ResidualRequest, plan, MOST_SEEN + 1, "efron", {}, {}, [], [], True)
+    assert refused(ResidualRequest, plan, MOST_SEEN + 1, {}, {}, [], [], True)
 
 
 def test_points_beside_a_step_are_told_a_slope_alone(plan: Plan) -> None:

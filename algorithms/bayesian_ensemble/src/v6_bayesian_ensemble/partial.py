@@ -8,7 +8,7 @@ from fedbayes.bayes.evaluation.coarse import seed_of
 from fedbayes.bayes.network.record_scores import log_scores
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem
-from fedbayes.federation.guards.announced import check_shown
+from fedbayes.federation.guards.announced import check_compared, check_shown
 from fedbayes.federation.guards.once import ONE_QUESTION, asked_once
 from fedbayes.federation.questions.factor_info import FactorInfo
 from fedbayes.federation.replies import SealedReply
@@ -146,6 +146,8 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
     asked_once(station, JUDGED, [model.label, list(model.classes), model.vote])
     if not request.holders or request.identify is not None:
         check_shown(station)
+    if request.holders:
+        check_compared(station, request.holders, [model.label])
     size = (request.delivery.rows, len(model.classes))
     added, behind = np.zeros(size), np.zeros(size)
     identifiers, queries = None, 0

@@ -11,7 +11,7 @@ from fedbayes.bayes.network.record_scores import log_posteriors
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.gate import Exact, Masked, Released
-from fedbayes.federation.guards.announced import check_shown
+from fedbayes.federation.guards.announced import check_compared, check_shown
 from fedbayes.federation.guards.arrival import check_claimed
 from fedbayes.federation.guards.installments import pay
 from fedbayes.federation.guards.once import ONE_QUESTION, asked_once
@@ -101,6 +101,8 @@ def partial_scores(station: Station, request: ScoresRequest) -> RecordsReply:
     scored_once(station, "scores")
     if request.holder is None or request.identify is not None:
         check_shown(station)
+    if request.holder is not None:
+        check_compared(station, [request.holder], [request.label])
     workspace = workspace_of(station, request.delivery.setup, request.delivery)
     if not workspace.is_helper:
         station.require_predictions()

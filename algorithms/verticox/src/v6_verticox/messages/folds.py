@@ -78,8 +78,9 @@ class FoldsReply(Message):
 
 
 class HeldOutRequest(Message):
-    """Coefficients of this station's columns (in its own scale), fold by fold; who else scores."""
+    """Coefficients of this station's columns (in its own scale), fold by fold; who else scores, and the question of the fits."""
 
+    question: Question
     scorers: list[int]
     receiver: int
     rows: int

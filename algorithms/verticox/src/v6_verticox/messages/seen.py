@@ -50,7 +50,6 @@ class ResidualRequest(Message):
 
     plan: Plan
     step: int
-    ties: str
     predictors: dict[int, Sealed]
     columns: dict[int, Sealed]
     coefficients: list[float]

@@ -226,6 +226,12 @@ class Plan(Message):
         """Stations with features but the outcome holder, and how many columns each has, in their order."""
         return {m: width for m, width in zip(self.holders[:-1], self.widths[:-1], strict=True) if width}
 
+    @property
+    def told(self) -> list[object]:
+        """What of the plan is what the outcome holder told of its rows, and what the question says of these."""
+        cases = [self.flat, self.weighted, self.complete > 0.0, self.copies]
+        return [self.strata, self.ties, self.band, self.single, *cases]
+
     def split(self, numbers: Iterable[float]) -> dict[int, list[float]]:
         """Return numbers, one a column, by the share holder whose columns they are of."""
         left = iter(numbers)

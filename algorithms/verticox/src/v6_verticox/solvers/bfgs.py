@@ -78,7 +78,7 @@ class SeenPredictor:
     """Rounds of the solver: two for each evaluation, three for an information matrix there."""
 
     def __init__(self, federation: Federation, prepared: Prepared, options: Fit) -> None:
-        self.federation, self.prepared, self.plan, self.ties = federation, prepared, prepared.plan, options.ties
+        self.federation, self.prepared, self.plan = federation, prepared, prepared.plan
         self.surface = FederatedSurface(Alone(federation), prepared, options.limit)
         self.searches = (
             options.penalty == 0.0
@@ -98,7 +98,6 @@ class SeenPredictor:
         request = ResidualRequest(
             plan,
             step,
-            self.ties,
             sealed_parts({member: reply.predictor for member, reply in predicted.items()}),
             sealed_parts({member: predicted[member].columns for member in plan.senders}),
             own[owner],

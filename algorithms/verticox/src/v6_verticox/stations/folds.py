@@ -21,6 +21,7 @@ import numpy as np
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.federation.guards.announced import check_compared
 from fedbayes.federation.guards.once import asked_once
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.folds import drawn_secret, fold_of
@@ -46,6 +47,7 @@ from ..shares.sorting import OutcomeHolder
 from .assessing import note_times
 from .columns import Survival
 from .guards import check_ties
+from .holder import note_told
 from .judging import judged
 from .outcome import describe
 from .private import compute, enter, permute
@@ -160,6 +162,7 @@ def _kept_outcome(
     of_all = describe(all_rows, limit, ties)
     of_training = at_known_edges(describe(kept, limit, ties), of_all, kept, int(whole["limit"]))
     fold_station.keep("edges", rows=np.array(of_training.edge_rows, dtype=np.int64))
+    note_told(fold_station, request.question, of_training)
     return of_training
 
 
@@ -224,6 +227,14 @@ def _answered(fold_station: Station, part: FoldRequest) -> FoldReply:
     raise MessageError("a fold asks for nothing; start the job again")
 
 
+def _columns(station: Station, question: Question) -> int:
+    """Return how many columns of the fits are here; those that the question names where nobody asked this station to prepare any."""
+    try:
+        return int(station.kept("design")["values"].shape[1])
+    except MessageError:
+        return len(asked_of(station, question).named)
+
+
 @partial
 def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
     """Send this station's part of every record's predictor, under the fit that did not see the record, inside a masked sum.
@@ -232,10 +243,13 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
 
     **Reveals** to the outcome holder the sum of the scorers' parts, record by record. **Assumes** what the module says.
     """
+    question = request.question
     station.require_asked(request.scorers)
-    common = [request.scorers, request.receiver, request.rows]
+    asked_once(station, QUESTION, question)
+    check_compared(station, [request.receiver], [question.time, question.event])
+    common = [question, request.scorers, request.receiver, request.rows]
     if station.organization not in request.scorers:
-        if station.has_data and station.kept("design")["values"].shape[1]:
+        if station.has_data and _columns(station, question):
             raise MessageError("records are not scored by all stations that have columns of the model; the job stops")
         return HeldOutReply(masked_for(station, request.receiver, np.zeros(request.rows), "held out", common))
     station.require_private(False)

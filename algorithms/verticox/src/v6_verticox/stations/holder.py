@@ -15,7 +15,7 @@ from fedbayes.mpc.wires import Wire
 from fedbayes.typing import Array
 
 from ..messages.names import Name
-from ..messages.setup import Plan
+from ..messages.setup import Outcome, Plan, Question
 from ..shares.agreed import taker
 from ..shares.sorting import OutcomeHolder
 from ..shares.travel import Arrays, Outgoing, pack, unpack
@@ -23,6 +23,9 @@ from ..shares.travel import Arrays, Outgoing, pack, unpack
 PURPOSE = "verticox"
 PLAN = "plan"
 """One a job: who plays which part, and how many records and columns there are."""
+TOLD = "rows of the plan"
+"""What the outcome holder told of its rows, and what the question says of them."""
+OTHERWISE = "the plan has other rows, strata or ties than the station with the outcome told; start the job again"
 
 
 class KeptWires(dict[str, Wire]):
@@ -51,6 +54,13 @@ class KeptWires(dict[str, Wire]):
             return False
 
 
+def note_told(station: Station, question: Question, described: Outcome) -> None:
+    """Keep what this station, the outcome holder, tells of its rows: with other strata or ties in the plan single records would count unlike others."""
+    cases = [question.flat, question.weights is not None or question.entry is not None, question.missing == "complete"]
+    rows = [described.strata, described.ties, described.band, described.single]
+    asked_once(station, TOLD, [*rows, *cases, question.copies], OTHERWISE)
+
+
 class ShareHolder:
     """One data station as a share holder.
 
@@ -71,6 +81,8 @@ class ShareHolder:
         asked_once(station, PLAN, plan)
         self.station, self.plan = station, plan
         self.index = plan.holders.index(station.organization)
+        if self.owns_outcome:
+            asked_once(station, TOLD, plan.told, OTHERWISE)
         self.key = station.channel.key(plan.helper, PURPOSE)
 
     @property

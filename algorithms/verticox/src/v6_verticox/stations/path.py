@@ -9,10 +9,17 @@ from fedbayes.federation.guards.once import is_first
 
 from ..messages.private import Stage
 from ..shares.agreed import MOST_AGAIN, most_points, most_slopes
+from ..shares.complete import NODES
 from .holder import ShareHolder
 
 MOST_TOLD = 3
 """Points of a job at which the baseline hazard is told: the last, and where predictors are seen one or two that were taken for it."""
+
+
+MOST_SQUARES = 1
+"""Matrices of score residuals: a fit takes one, at its end."""
+MOST_LEVELS = len(NODES)
+"""Numbers of which the likelihood at zero of complete records is made: a fit takes one at each point of an integral."""
 
 
 def check_hazards(holder: ShareHolder, stages: Sequence[Stage]) -> None:
@@ -28,6 +35,7 @@ def check_told(holder: ShareHolder, stages: Sequence[Stage]) -> None:
     """Refuse more gradients, matrices and slopes than a fit of so many points takes: central chooses how reciprocals are refined, and each has its own."""
     points = most_points(holder.plan) + 1
     most = {"last": points + MOST_AGAIN, "information": points, "slope": most_slopes(holder.plan)}
+    most |= {"squares": MOST_SQUARES, "level": MOST_LEVELS}
     for stage in stages:
         turns = range(most.get(stage.kind, 0))
         if turns and not any(is_first(holder.station, f"told|{stage.kind}|{turn}", stage.label) for turn in turns):

@@ -15,7 +15,7 @@ from fedbayes.bayes.formulae.term_reader import read_terms
 from fedbayes.bayes.formulae.terms import Terms
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
-from fedbayes.federation.guards.announced import check_shown
+from fedbayes.federation.guards.announced import check_compared, check_shown
 from fedbayes.federation.guards.arrival import check_claimed
 from fedbayes.federation.guards.once import asked_once
 from fedbayes.federation.replies import RecordsReply
@@ -103,6 +103,8 @@ def _check_asked(station: Station, request: ScoreRequest) -> None:
     asked_once(station, "scores", asked, "records are scored once in a job; start the job again")
     if not request.receiver or request.identify:
         check_shown(station)
+    if request.receiver:
+        check_compared(station, [request.receiver], [request.model["time"], request.model["event"]])
     if station.organization not in request.scorers and station.has_data and _own(station, request):
         raise MessageError("records are not scored by all stations that have columns of the model; the job stops")
 

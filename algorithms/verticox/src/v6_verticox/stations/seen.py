@@ -132,7 +132,7 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
         request.coefficients, own_columns.shape[1]
     )
     outcome = station.kept("outcome")
-    risk = RiskSets.of(outcome["time"], outcome["event"], outcome["stratum"], request.ties)
+    risk = RiskSets.of(outcome["time"], outcome["event"], outcome["stratum"], str(outcome["ties"]))
     moves, combination = _moves(station, risk, step, reached, request.searches)
     predictor = moves @ combination
     log_likelihood, residuals, _ = evaluate_predictor(risk, predictor)

@@ -27,6 +27,7 @@ from .clusters import check_weighed, prepare_scores
 from .columns import Design, Survival, design, survival
 from .formula import design_of_terms
 from .guards import check_strata, check_ties, check_trend
+from .holder import note_told
 from .near_duplicates import check_cuts, check_rewritten
 from .outcome import describe
 from .products import Part, keep, parts_across, sides
@@ -61,6 +62,8 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
         raise MessageError("one column of the outcome is at this station without the other; the job stops")
     identifier = identifier_of(question, set(station.columns))
     if not asked.named and not asked.outcome and not asked.grouping:
+        if identifier:  # whose records are linked is in the masks of sums that this station takes part in
+            rows_in_order(station, question, request.rows, request.order, 0)
         return PrepareReply(None)
     _note_points(station, asked.columns, asked.every)
     frame = station.data(columns=list(dict.fromkeys([*identifier, *asked.outcome, *asked.columns])))
@@ -73,9 +76,8 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     clusters = prepare_scores(station, question, frame, asked.grouping, len(asked.outcome) == 2)
     single = _kept(station, own, present, question.copies)
     keep(station, parts, question.copies)
-    described = None
-    if len(asked.outcome) == 2:
-        described = _outcome(station, question, frame, asked.beside, limit, present)
+    has_outcome = len(asked.outcome) == 2
+    described = _outcome(station, question, frame, asked.beside, limit, present) if has_outcome else None
     scales = [float(scale) for scale in own.scales]
     levels = {name: list(own_levels) for name, own_levels in own.levels.items()}
     known = [] if asked.terms is None else asked.named
@@ -269,9 +271,11 @@ def _outcome(station: Station, question: Question, frame: Any, others: list[str]
         limit=np.array(limit if question.ties == "efron" or complete or question.robust else 0),
         names=np.array(outcome.strata_names, dtype=str),
         column=np.array(question.time),
+        ties=np.array(question.ties),
         weights=np.ones(len(outcome.time)) if outcome.weights is None else outcome.weights,
     )
     described = describe(outcome, limit, question.ties, complete, question.flat)
+    note_told(station, question, described)
     station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
     return described
 

@@ -165,12 +165,11 @@ def judge(
     plan = prepared.plan
     scorers = [member for member, width in zip(plan.holders, plan.widths, strict=True) if width]
     owner, own = plan.holders[-1], [plan.split(fit.coefficients) for fit in fits]
-    requests = {
-        member: HeldOutRequest(scorers, owner, prepared.records, [one[member] for one in own])
-        for member in plan.holders
-    }
-    requests[plan.helper] = HeldOutRequest(scorers, owner, prepared.records, [])
-    replies = federation.round("partial_held_out", requests, [*plan.holders, plan.helper], HeldOutReply)
+    question = prepared.question
+    asked = HeldOutRequest(question, scorers, owner, prepared.records, [])
+    requests = dict.fromkeys([*question.stations, plan.helper], asked)
+    requests |= {member: replace(asked, coefficients=[one[member] for one in own]) for member in plan.holders}
+    replies = federation.round("partial_held_out", requests, list(requests), HeldOutReply)
     request = JudgeRequest(
         prepared.question,
         scorers,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from ..perimeter.opening import Preflight, Relation
 
 if TYPE_CHECKING:
     from .member import Member
+    from .table_reader import TableReader
 
 SHOWING = ("classify", "predict")
 """Central functions whose answer is about single records."""
@@ -137,3 +139,26 @@ def check_shown(station: Member) -> None:
         raise MessageError(
             "central is told of single records where the researcher asked to predict them, and this job does something else; the job stops"
         )
+
+
+def check_compared(station: TableReader, receivers: Collection[int], columns: Collection[str]) -> None:
+    """Refuse to have single records compared elsewhere than where their outcome is, which might be at central.
+
+    Parameters
+    ----------
+    station : TableReader
+        Who answers.
+    receivers : collection of int
+        Who is to learn what is said of single records.
+    columns : collection of str
+        Of the outcome, or the label.
+
+    Raises
+    ------
+    MessageError
+        If this station has these columns and is no receiver, or is one without them; or not all stations of the job are asked, of which one might have them.
+    """
+    station.require_asked()
+    here = station.has_data and set(columns) <= set(station.columns)
+    if here is not (station.organization in receivers):
+        raise MessageError("what is said of single records is for the station with the outcome; the job stops")
