@@ -23,6 +23,9 @@ CELLS_AT_ONCE = 2**24
 """Of the indicators of states, 64 MB of 32-bit floats, in which counts of as many rows are exact."""
 
 
+FEW_VALUES = 10
+"""Of a number whose units are not looked at: with so few each is of many rows, so `alike_but_for_few` sees what belongs together. Of more, whole years of 60
+people, too many may be of few rows."""
 TRIPLES = 64
 """Of rows, by whose distances columns of numbers are told apart, whatever their units: far more than a quarter are without the few that may differ."""
 MIXERS = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], dtype=np.uint64)
@@ -74,7 +77,7 @@ def alike_but_for_few(fresh: Sequence[Integers], others: Sequence[Integers], min
 def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], minimum: int) -> Booleans:
     """Return which columns of numbers are another one in other units, or from another zero, in all rows but fewer than `minimum`, and not in all.
 
-    As an age at admission and one five years later, or pounds and kilograms. Columns of few values are `alike_but_for_few`'s to compare.
+    As an age at admission and one five years later, or pounds and kilograms. Columns of at most `FEW_VALUES` are `alike_but_for_few`'s to compare.
 
     Parameters
     ----------
@@ -89,7 +92,7 @@ def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], m
     """
     together = [*fresh, *others]
     alike = np.zeros((len(fresh), len(together)), dtype=np.bool_)
-    many = [number for number, one in enumerate(together) if len(np.unique(one[~np.isnan(one)])) > MOST_STATES]
+    many = [number for number, one in enumerate(together) if len(np.unique(one[~np.isnan(one)])) > FEW_VALUES]
     if minimum <= 1 or not set(many) & set(range(len(fresh))):
         return alike
     rows = scattered(len(fresh[0]))[np.arange(3 * TRIPLES) % len(fresh[0])].reshape(TRIPLES, 3)
@@ -99,7 +102,8 @@ def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], m
         if new >= len(fresh):
             break
         same = np.abs(shapes - shapes[own]) <= np.sqrt(ROUNDING) * np.abs(shapes[own])
-        for near in np.flatnonzero(4 * same.sum(axis=1) >= TRIPLES):
+        told = np.count_nonzero(~np.isnan(shapes[own]))
+        for near in np.flatnonzero(4 * same.sum(axis=1) >= max(told, 1)):
             apart = [_apart(together[new], together[many[near]], rows[k]) for k in np.flatnonzero(same[near])[:TRIED]]
             alike[new, many[near]] = 0 < min(apart) < minimum
     alike[np.arange(len(fresh)), np.arange(len(fresh))] = False
