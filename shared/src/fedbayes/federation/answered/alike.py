@@ -27,7 +27,8 @@ FEW_VALUES = 10
 """Of a number whose units are not looked at: with so few each is of many rows, so `alike_but_for_few` sees what belongs together. Of more, whole years of 60
 people, too many may be of few rows."""
 TRIPLES = 64
-"""Of rows, by whose distances columns of numbers are told apart, whatever their units: far more than a quarter are without the few that may differ."""
+"""Of rows, by whose distances columns of numbers are told apart, whatever their units (far more than a quarter are without the few that may differ), and twos
+of rows by which other columns are."""
 MIXERS = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], dtype=np.uint64)
 """Of SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014)."""
 TRIED = 4
@@ -37,8 +38,9 @@ TRIED = 4
 def alike_but_for_few(fresh: Sequence[Integers], others: Sequence[Integers], minimum: int) -> Booleans:
     """Return which columns say the same of all rows but fewer than `minimum`, and not of all.
 
-    They do where their values differ in so few cells, or where the one follows from the other but for so few rows: a group of values of the one is a group of
-    the other's. A column that has one value in all rows but few follows from everything, and says nothing here.
+    They do where their values differ in so few cells, where the one follows from the other but for so few rows (a group of values of the one is a group of
+    the other's), or where both make the same groups of rows, however small these and however many. A column that has one value in all rows but few follows
+    from everything, and says nothing here.
 
     Parameters
     ----------
@@ -70,8 +72,57 @@ def alike_but_for_few(fresh: Sequence[Integers], others: Sequence[Integers], min
         if len(part) and len(beside):
             sides = [[coded[one] for one in side] for side in (part, beside)]
             alike[np.ix_(part, beside)] |= _following(sides[0], sides[1], minimum)
+    alike |= _grouped_alike(coded, len(fresh), minimum)
     alike[np.arange(len(fresh)), np.arange(len(fresh))] = False
     return alike
+
+
+def _grouped_alike(coded: Sequence[Integers], fresh: int, minimum: int) -> Booleans:
+    """Return which columns, given by their states, make the same groups of all rows but few as others do, whatever the names of these, (fresh, columns)."""
+    alike = np.zeros((fresh, len(coded)), dtype=np.bool_)
+    sizes = [np.sort(np.bincount(one))[::-1] for one in coded]
+    wide = [number for number, one in enumerate(sizes) if one[one > 1].sum() >= 2 * minimum]
+    for new in (number for number in wide if number < fresh):
+        first, second = _neighbours(coded[new])
+        for other in wide:
+            kept = 2 * np.count_nonzero(coded[other][first] == coded[other][second]) >= len(first)
+            if kept and other != new and _sized_alike(sizes[new], sizes[other], minimum):
+                alike[new, other] = _same_groups(coded[new], coded[other], minimum)
+    return alike
+
+
+def _neighbours(one: Integers) -> tuple[Integers, Integers]:
+    """Return places of rows, two by two, of which each two are in one group."""
+    order = np.argsort(one, kind="stable")
+    beside = np.flatnonzero(one[order[1:]] == one[order[:-1]])
+    chosen = beside[scattered(len(beside))[:TRIPLES]]
+    return order[chosen], order[chosen + 1]
+
+
+def _sized_alike(one: Integers, other: Integers, minimum: int) -> bool:
+    """Return whether groups of these sizes, the largest first, can be the same but for few rows, each of which is one less here and one more there."""
+    if abs(len(one) - len(other)) >= minimum:
+        return False
+    shared = min(len(one), len(other))
+    apart = np.abs(one[:shared] - other[:shared]).sum() + one[shared:].sum() + other[shared:].sum()
+    return bool(apart <= 2 * (minimum - 1))
+
+
+def _same_groups(one: Integers, other: Integers, minimum: int) -> bool:
+    """Return whether two columns make the same groups of all rows but few, and not of all; groups of one row, and the largest, say nothing."""
+    width = int(other.max()) + 1
+    cells, rows = np.unique(one * width + other, return_counts=True)
+    sides, held = np.divmod(cells, width), []
+    largest = [np.zeros(int(side.max()) + 1, dtype=np.int64) for side in sides]
+    for most, side in zip(largest, sides, strict=True):
+        np.maximum.at(most, side, rows)
+    both = (rows == largest[0][sides[0]]) & (rows == largest[1][sides[1]])
+    for side in sides:
+        kept = np.zeros(int(side.max()) + 1, dtype=np.int64)
+        np.maximum.at(kept, side[both], rows[both])
+        held.append(int(kept.sum()))
+    told = rows[both & (rows > 1)]
+    return 0 < len(one) - min(held) < minimum and int(told.sum() - told.max(initial=0)) >= minimum
 
 
 def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], minimum: int) -> Booleans:
