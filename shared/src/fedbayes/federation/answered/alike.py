@@ -9,7 +9,7 @@ import numpy as np
 from ...typing import Booleans, Floats, Integers
 
 MOST_STATES = 50
-"""Of a column that is compared by what belongs together, as many as categories in a Cox model; more are numbers or free text, compared cell by cell."""
+"""Of a column of which it is asked what follows from it, as many as categories in a Cox model; of more it is asked which rows have the same value."""
 LOOKED_AT = 256
 """Rows by which most pairs of columns are told apart, before all rows of the others are compared."""
 MOST_WORK = 1e11
