@@ -121,8 +121,8 @@ def _same_groups(one: Integers, other: Integers, minimum: int) -> bool:
         kept = np.zeros(int(side.max()) + 1, dtype=np.int64)
         np.maximum.at(kept, side[both], rows[both])
         held.append(int(kept.sum()))
-    told = rows[both & (rows > 1)]
-    return 0 < len(one) - min(held) < minimum and int(told.sum() - told.max(initial=0)) >= minimum
+    shared = rows[both & (rows > 1)]
+    return 0 < len(one) - min(held) < minimum and int(shared.sum() - shared.max(initial=0)) >= minimum
 
 
 def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], minimum: int) -> Booleans:
@@ -153,8 +153,8 @@ def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], m
         if new >= len(fresh):
             break
         same = np.abs(shapes - shapes[own]) <= np.sqrt(ROUNDING) * np.abs(shapes[own])
-        told = np.count_nonzero(~np.isnan(shapes[own]))
-        for near in np.flatnonzero(4 * same.sum(axis=1) >= max(told, 1)):
+        unlike = np.count_nonzero(~np.isnan(shapes[own]))
+        for near in np.flatnonzero(4 * same.sum(axis=1) >= max(unlike, 1)):
             apart = [_apart(together[new], together[many[near]], rows[k]) for k in np.flatnonzero(same[near])[:TRIED]]
             alike[new, many[near]] = 0 < min(apart) < minimum
     alike[np.arange(len(fresh)), np.arange(len(fresh))] = False
