@@ -17,7 +17,7 @@ import pytest
 from pairs_drawn import federation
 from pairs_judged import Asking, Find
 
-from fedbayes.federation.answered import entered, linked, organizations, readings
+from fedbayes.federation.answered import entered, linked, organizations
 
 SEED, FEDERATIONS, TASKS = (
     int(os.environ.get(f"PAIRS_{name}", default)) for name, default in (("SEED", 0), ("FEDERATIONS", 4), ("TASKS", 12))
@@ -56,11 +56,10 @@ COLUMNS = mock.patch.object(entered.Entered, "_columns", return_value=[])
 LINKS = mock.patch.object(linked.Linked, "admit", return_value=True)
 CONTROLS: dict[str, tuple[Any, str, str, tuple[str, ...]]] = {
     "an organization less": (mock.patch.object(organizations, "tells_of_few", return_value=False), "network", "other_organizations", ()),
-    "one station alone": (mock.patch.object(entered.Entered, "note_alone"), "own tables", "other_column", ("x",)),
     "two columns that are one": (COLUMNS, "contingency", "other_column", ("x", "g")),
     "two columns of identifiers": (LINKS, "contingency", "other_link", ("x", "y")),
     "a station that lacks one": (LINKS, "contingency", "other_organizations", ("x", "y")),
-    "two borders": (mock.patch.object(readings, "sets_few_apart", return_value=False), "contingency", "other_border", ("age",)),
+    "one station alone": (mock.patch.object(entered.Entered, "note_alone"), "own tables", "other_column", ("x",)),
 }  # fmt: skip
 """Guards that are taken out: the guard, the function, the change, and the columns of a station, of linked records, that tasks are about."""
 
