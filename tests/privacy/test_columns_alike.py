@@ -13,7 +13,7 @@ from party_kit import by_columns, remembering
 from fedbayes.federation.answered.alike import alike_but_for_few, change_is_carried_by_few
 from fedbayes.federation.errors import ThresholdError
 
-ROWS, ODD = 200, 17
+ROWS, ODD, FEW = 200, 17, 5
 """Records, and the one that two columns differ in: it has its event first of all, so its residual is next to 1."""
 FIT: dict[str, Any] = {"time": "time", "event": "event", "id_column": "id", "tolerance": 1e-9}
 PARTS = {
@@ -314,3 +314,48 @@ def test_against_every_two_columns_one_by_one():
         assert alike_but_for_few(columns, [], minimum).tolist() == expected
         assert alike_but_for_few(columns[:2], columns[2:], minimum).tolist() == expected[:2]
     assert alike_but_for_few([], columns, 5).shape == (0, 6)
+
+
+def families(rows: int, size: int) -> tuple[Any, Any]:
+    """Return families by two names, of which one person is in another one by the second."""
+    draw = np.random.default_rng(5)
+    one = draw.permutation(np.arange(rows) // size)
+    other = np.array([f"f{(7 * number) % rows:03d}" for number in one], dtype=object)
+    return one, np.where(np.arange(rows) == ODD, other[(one != one[ODD]).argmax()], other)
+
+
+@pytest.mark.parametrize(("rows", "size"), [(60, 3), (60, 2), (240, 4)])
+def test_families_by_two_names(rows: int, size: int):
+    """However small they are and however many: groups of few rows were not compared, nor columns of more than 50 values."""
+    one, other = (np.unique(column, return_inverse=True)[1] for column in families(rows, size))
+    apart, alone = np.random.default_rng(2).permutation(one), np.arange(rows)
+    assert alike_but_for_few([one], [other + rows, apart, alone], FEW).tolist() == [[False, True, False, False]]
+    assert alike_but_for_few([other + rows], [one], FEW).tolist() == [[False, True]]
+    renamed = (7 * one) % rows + rows
+    assert not alike_but_for_few([one], [renamed], FEW).any(), "the same families"
+
+
+def test_columns_of_next_to_no_groups_are_not_compared_by_them():
+    draw = np.random.default_rng(2)
+    for _ in range(50):
+        columns = [np.unique(draw.integers(0, 900, 60), return_inverse=True)[1] + 1000 * place for place in range(4)]
+        assert not alike_but_for_few(columns, [], FEW).any()
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_two_cox_fits_by_clusters_of_two_names(tmp_path, monkeypatch, held):
+    frame = table().head(60).assign(event=1)
+    frame["home"], frame["home2"] = families(60, 3)
+    if not held:
+        monkeypatch.setattr(
+            "fedbayes.federation.answered.alike._grouped_alike", lambda *_: np.zeros((), dtype=np.bool_)
+        )
+    with running(tmp_path, frame=frame) as federation:
+        asked = {**FIT, "features": ["y"]}
+        first = federation.run("verticox", "fit", {**asked, "cluster": "home"})["model"]["coefficients"][0]
+        if held:
+            with pytest.raises(ThresholdError, match=SAME):
+                federation.run("verticox", "fit", {**asked, "cluster": "home2"})
+            return
+        second = federation.run("verticox", "fit", {**asked, "cluster": "home2"})["model"]["coefficients"][0]
+    assert abs(first["standard_error"] - second["standard_error"]) > 1e-4, "control: products of that person's residual"

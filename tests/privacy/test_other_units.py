@@ -10,7 +10,7 @@ import pytest
 from one_process import OneProcess
 from party_kit import by_columns, remembering
 
-from fedbayes.federation.answered import entered
+from fedbayes.federation.answered import alike, entered
 from fedbayes.federation.answered.alike import in_one_unit_but_for_few
 from fedbayes.federation.errors import ThresholdError
 
@@ -104,17 +104,44 @@ def test_what_is_one_number_in_two_units():
         one, other = draw.normal(60, 9, rows).round(2), draw.integers(0, 1000, rows) / 10
         for scale, zero in ((1.0, 5.0), (-1.0, 2020.0), (0.45359237, 0.0), (1.8, 32.0)):
             same = scale * one + zero
-            for few, alike in ((0, False), (1, True), (FEW - 1, True), (FEW, False)):
+            for few, seen in ((0, False), (1, True), (FEW - 1, True), (FEW, False)):
                 changed = np.where(np.arange(rows) < few, same + draw.normal(9, 1, rows), same)
                 gaps = np.where(np.arange(rows) < few, np.nan, same)
                 for written in (changed, gaps):
-                    assert in_one_unit_but_for_few([one], [other, written], FEW).tolist() == [[False, False, alike]]
-                    assert in_one_unit_but_for_few([other, written], [one], FEW)[1].tolist() == [False, False, alike]
+                    assert in_one_unit_but_for_few([one], [other, written], FEW).tolist() == [[False, False, seen]]
+                    assert in_one_unit_but_for_few([other, written], [one], FEW)[1].tolist() == [False, False, seen]
             far = np.where(np.arange(rows) == 3, 1e300, same)
             assert in_one_unit_but_for_few([far], [one], FEW).tolist() == [[False, True]]
 
 
+@pytest.mark.parametrize("span", [15, 40])
+def test_numbers_of_which_each_is_of_few_rows(span):
+    """As whole years of 60 people: fewer values than categories may be, and too few rows of each to see that they belong together."""
+    for seed in range(30):
+        draw = np.random.default_rng(seed)
+        years = np.clip(draw.normal(0, span / 5, 60).round(), -span // 2, span // 2)
+        for few, seen in ((0, False), (1, True), (FEW - 1, True), (FEW, False)):
+            later = np.where(np.arange(60) < few, years + 90, years + 5)
+            assert in_one_unit_but_for_few([later], [years, draw.permutation(years)], FEW).tolist() == [
+                [False, seen, False]
+            ]
+
+
+def test_whole_years_from_two_zeros(tmp_path, monkeypatch):
+    frame = table().head(60).assign(age=lambda one: one["age"].round())
+    frame["later"] = (frame["age"] + YEARS).where(frame.index != ODD, frame["age"] + ODDS_YEARS)
+    with remembering(by_columns(frame, PARTS), tmp_path / "held") as running:
+        assert fitted(running, "age", "dose")
+        with pytest.raises(ThresholdError, match=SAME):
+            fitted(running, "later", "dose")
+    monkeypatch.setattr("fedbayes.federation.answered.alike.FEW_VALUES", alike.MOST_STATES)
+    monkeypatch.setattr("fedbayes.federation.answered.alike._grouped_alike", lambda *_: np.zeros((), dtype=np.bool_))
+    with remembering(by_columns(frame, PARTS), tmp_path / "not held") as running:
+        found = [fitted(running, name, "dose")["coefficients"][0]["coefficient"] for name in ("age", "later")]
+    assert abs(found[0] - found[1]) > 1e-4, "control: as long as fewer than 50 values were left alone"
+
+
 def test_columns_of_few_values_and_names_are_not_in_units():
-    codes, names = np.arange(100.0) % 50, np.full(100, np.nan)
+    codes, names = np.arange(100.0) % 10, np.full(100, np.nan)
     assert not in_one_unit_but_for_few([codes, names], [codes + 1.0, np.arange(100.0)], FEW).any()
     assert in_one_unit_but_for_few([], [codes], FEW).shape == (0, 1)

@@ -9,7 +9,7 @@ import numpy as np
 from ...typing import Booleans, Floats, Integers
 
 MOST_STATES = 50
-"""Of a column that is compared by what belongs together, as many as categories in a Cox model; more are numbers or free text, compared cell by cell."""
+"""Of a column of which it is asked what follows from it, as many as categories in a Cox model; of more it is asked which rows have the same value."""
 LOOKED_AT = 256
 """Rows by which most pairs of columns are told apart, before all rows of the others are compared."""
 MOST_WORK = 1e11
@@ -23,8 +23,12 @@ CELLS_AT_ONCE = 2**24
 """Of the indicators of states, 64 MB of 32-bit floats, in which counts of as many rows are exact."""
 
 
+FEW_VALUES = 10
+"""Of a number whose units are not looked at: with so few each is of many rows, so `alike_but_for_few` sees what belongs together. Of more, whole years of 60
+people, too many may be of few rows."""
 TRIPLES = 64
-"""Of rows, by whose distances columns of numbers are told apart, whatever their units: far more than a quarter are without the few that may differ."""
+"""Of rows, by whose distances columns of numbers are told apart, whatever their units (far more than a quarter are without the few that may differ), and twos
+of rows by which other columns are."""
 MIXERS = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], dtype=np.uint64)
 """Of SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014)."""
 TRIED = 4
@@ -34,8 +38,9 @@ TRIED = 4
 def alike_but_for_few(fresh: Sequence[Integers], others: Sequence[Integers], minimum: int) -> Booleans:
     """Return which columns say the same of all rows but fewer than `minimum`, and not of all.
 
-    They do where their values differ in so few cells, or where the one follows from the other but for so few rows: a group of values of the one is a group of
-    the other's. A column that has one value in all rows but few follows from everything, and says nothing here.
+    They do where their values differ in so few cells, where the one follows from the other but for so few rows (a group of values of the one is a group of
+    the other's), or where both make the same groups of rows, however small these and however many. A column that has one value in all rows but few follows
+    from everything, and says nothing here.
 
     Parameters
     ----------
@@ -67,14 +72,63 @@ def alike_but_for_few(fresh: Sequence[Integers], others: Sequence[Integers], min
         if len(part) and len(beside):
             sides = [[coded[one] for one in side] for side in (part, beside)]
             alike[np.ix_(part, beside)] |= _following(sides[0], sides[1], minimum)
+    alike |= _grouped_alike(coded, len(fresh), minimum)
     alike[np.arange(len(fresh)), np.arange(len(fresh))] = False
     return alike
+
+
+def _grouped_alike(coded: Sequence[Integers], fresh: int, minimum: int) -> Booleans:
+    """Return which columns, given by their states, make the same groups of all rows but few as others do, whatever the names of these, (fresh, columns)."""
+    alike = np.zeros((fresh, len(coded)), dtype=np.bool_)
+    sizes = [np.sort(np.bincount(one))[::-1] for one in coded]
+    wide = [number for number, one in enumerate(sizes) if one[one > 1].sum() >= 2 * minimum]
+    for new in (number for number in wide if number < fresh):
+        first, second = _neighbours(coded[new])
+        for other in wide:
+            kept = 2 * np.count_nonzero(coded[other][first] == coded[other][second]) >= len(first)
+            if kept and other != new and _sized_alike(sizes[new], sizes[other], minimum):
+                alike[new, other] = _same_groups(coded[new], coded[other], minimum)
+    return alike
+
+
+def _neighbours(one: Integers) -> tuple[Integers, Integers]:
+    """Return places of rows, two by two, of which each two are in one group."""
+    order = np.argsort(one, kind="stable")
+    beside = np.flatnonzero(one[order[1:]] == one[order[:-1]])
+    chosen = beside[scattered(len(beside))[:TRIPLES]]
+    return order[chosen], order[chosen + 1]
+
+
+def _sized_alike(one: Integers, other: Integers, minimum: int) -> bool:
+    """Return whether groups of these sizes, the largest first, can be the same but for few rows, each of which is one less here and one more there."""
+    if abs(len(one) - len(other)) >= minimum:
+        return False
+    shared = min(len(one), len(other))
+    apart = np.abs(one[:shared] - other[:shared]).sum() + one[shared:].sum() + other[shared:].sum()
+    return bool(apart <= 2 * (minimum - 1))
+
+
+def _same_groups(one: Integers, other: Integers, minimum: int) -> bool:
+    """Return whether two columns make the same groups of all rows but few, and not of all; groups of one row, and the largest, say nothing."""
+    width = int(other.max()) + 1
+    cells, rows = np.unique(one * width + other, return_counts=True)
+    sides, held = np.divmod(cells, width), []
+    largest = [np.zeros(int(side.max()) + 1, dtype=np.int64) for side in sides]
+    for most, side in zip(largest, sides, strict=True):
+        np.maximum.at(most, side, rows)
+    both = (rows == largest[0][sides[0]]) & (rows == largest[1][sides[1]])
+    for side in sides:
+        kept = np.zeros(int(side.max()) + 1, dtype=np.int64)
+        np.maximum.at(kept, side[both], rows[both])
+        held.append(int(kept.sum()))
+    shared = rows[both & (rows > 1)]
+    return 0 < len(one) - min(held) < minimum and int(shared.sum() - shared.max(initial=0)) >= minimum
 
 
 def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], minimum: int) -> Booleans:
     """Return which columns of numbers are another one in other units, or from another zero, in all rows but fewer than `minimum`, and not in all.
 
-    As an age at admission and one five years later, or pounds and kilograms. Columns of few values are `alike_but_for_few`'s to compare.
+    As an age at admission and one five years later, or pounds and kilograms. Columns of at most `FEW_VALUES` are `alike_but_for_few`'s to compare.
 
     Parameters
     ----------
@@ -89,7 +143,7 @@ def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], m
     """
     together = [*fresh, *others]
     alike = np.zeros((len(fresh), len(together)), dtype=np.bool_)
-    many = [number for number, one in enumerate(together) if len(np.unique(one[~np.isnan(one)])) > MOST_STATES]
+    many = [number for number, one in enumerate(together) if len(np.unique(one[~np.isnan(one)])) > FEW_VALUES]
     if minimum <= 1 or not set(many) & set(range(len(fresh))):
         return alike
     rows = scattered(len(fresh[0]))[np.arange(3 * TRIPLES) % len(fresh[0])].reshape(TRIPLES, 3)
@@ -99,7 +153,8 @@ def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], m
         if new >= len(fresh):
             break
         same = np.abs(shapes - shapes[own]) <= np.sqrt(ROUNDING) * np.abs(shapes[own])
-        for near in np.flatnonzero(4 * same.sum(axis=1) >= TRIPLES):
+        unlike = np.count_nonzero(~np.isnan(shapes[own]))
+        for near in np.flatnonzero(4 * same.sum(axis=1) >= max(unlike, 1)):
             apart = [_apart(together[new], together[many[near]], rows[k]) for k in np.flatnonzero(same[near])[:TRIED]]
             alike[new, many[near]] = 0 < min(apart) < minimum
     alike[np.arange(len(fresh)), np.arange(len(fresh))] = False
