@@ -181,10 +181,10 @@ def beside_another_stage(rows: list[int]) -> Any:
             reply = await surface.federation.round("partial_enter", request, [surface.plan.helper], EnterReply)
             dealt = reply[surface.plan.helper].dealt
         revealed = await surface._stages.run(asked, corrections=dealt)
-        seen = revealed.get("baseline", np.zeros(0)).ravel()
-        surface.hazard, surface.trend = seen, revealed.get("trend", np.zeros(0)).ravel()
+        seen = revealed.sums.get("baseline", np.zeros(0)).ravel()
+        surface.hazard, surface.trend = seen, revealed.sums.get("trend", np.zeros(0)).ravel()
         told[:] = seen
-        return (revealed["information"] + revealed["information"].T) / 2.0
+        return (revealed.sums["information"] + revealed.sums["information"].T) / 2.0
 
     told: list[float] = []
     return mock.patch.object(FederatedSurface, "information", information), told
