@@ -58,6 +58,7 @@ def test_no_change_of_requests_tells_more_than_is_debited(name: str) -> None:
         assert not found, f"CHANGED_SEED={SEED}, change {number} of '{name}': {found}; {change!r:.2000}"
 
 
+@pytest.mark.audit
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", TASKS)
 def test_control_of_the_measure_an_honest_central_is_told_what_is_debited(name: str) -> None:
@@ -76,6 +77,7 @@ def told_otherwise(name: str, function: str, keys: tuple[str, ...], value: objec
     return judge(TASKS[name], Change(rounds[0], INSTEAD, {number: [edit] for number in rounds})).finds
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("name", ["count", "table"])
 @pytest.mark.parametrize("held", [True, False])
 def test_control_a_ring_that_is_wider_than_that_of_columns_is_found(name: str, held: bool) -> None:
@@ -85,6 +87,7 @@ def test_control_a_ring_that_is_wider_than_that_of_columns_is_found(name: str, h
     assert bool(found) is not held
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("held", [True, False])
 def test_control_stations_of_united_records_that_were_told_other_rules_are_found(held: bool) -> None:
     told = announced.digest_of if held else lambda setup: setup.private
@@ -94,6 +97,7 @@ def test_control_stations_of_united_records_that_were_told_other_rules_are_found
     assert bool(found) is not held
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("name", ["bayes", "classify"])
 @pytest.mark.parametrize("held", [True, False])
 def test_control_tables_that_every_station_makes_again_are_found(name: str, held: bool) -> None:

@@ -45,7 +45,7 @@ def running(tmp_path: Any, parts: Any = None, frame: Any = None, **limits: Any) 
     return remembering(by_columns(table() if frame is None else frame, parts or PARTS), tmp_path, **limits)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -235,6 +235,7 @@ def weigh(federation: OneProcess, weights: str | None) -> Any:
     return federation.run("verticox", "fit", {**FIT, "features": ["x", "y"], "weights": weights})["model"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("order", [(None, "weight"), ("weight", None)])
 def test_a_large_case_weight_is_not_told_by_fits_with_and_without_it(tmp_path, order):
     with running(tmp_path, WEIGHED) as federation:

@@ -314,6 +314,7 @@ def aged() -> pd.DataFrame:
     return frame
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("given", [{"features": ["old", "y"]}, {"strata": "old"}], ids=["feature", "strata"])
 def test_cuts_of_two_fits_that_one_record_lies_between(tmp_path, given):
     frame, asked = aged(), {**FIT, **given}

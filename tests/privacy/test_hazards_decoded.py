@@ -117,6 +117,7 @@ def test_steps_are_made_for_average_risks(tmp_path: Any, effect: float, part: fl
     assert least <= np.mean(sure) <= most
 
 
+@pytest.mark.audit
 def test_control_the_digits_tell_most_records(tmp_path: Any) -> None:
     frame = table(0)
     with (

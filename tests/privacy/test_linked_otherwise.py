@@ -43,6 +43,7 @@ def asked(running, question, by):
     return running.run(method, function, {**arguments, **by})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_records_of_a_column_are_linked_by_one_thing(tmp_path, question):
     with remembering(tables(), tmp_path) as running:

@@ -116,6 +116,7 @@ def test_a_model_by_hand_does_not_tell_the_label_of_whom_it_names(method, label)
     assert found["diagnostics"]["log_loss_error"] * ROWS > 4.0, "records that are missed add up to 30 each"
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("label", ["no", "yes"])
 @pytest.mark.parametrize("method", METHODS)
 def test_control_exact_scores_of_a_model_by_hand_tell_it(method, label, exact_scores):
@@ -237,6 +238,7 @@ def test_a_network_by_counts_does_not_tell_the_label_of_the_only_one_with_two_va
     assert np.mean(of_true) < 0.75
 
 
+@pytest.mark.audit
 @pytest.mark.few(1)
 @pytest.mark.parametrize("label", [0, 1])
 def test_control_exact_scores_of_a_network_by_counts_tell_it(label):

@@ -84,6 +84,7 @@ REPRESENTATIVES = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("method", "function"), REPRESENTATIVES, ids=lambda entry: entry)
 def test_a_few_neighbours_lose_what_is_stated(method: str, function: str) -> None:
     found = judged(method, function, 200, enough=2)
@@ -98,6 +99,7 @@ def test_control_noise_of_half_the_width_is_found() -> None:
         judged("dp_naive_bayes", "fit", 200)
 
 
+@pytest.mark.audit
 def test_control_a_number_without_noise_is_found() -> None:
     """Noise is taken off again before a number leaves."""
     tell = kit.Replay.tell

@@ -88,6 +88,7 @@ def test_strata_that_are_one_stratum_and_a_gap(tmp_path):
         assert fitted(federation, "x", "y", missing="complete", strata="town"), "two strata"
 
 
+@pytest.mark.audit
 def test_control_unchecked_the_fit_leaves_the_record_out(tmp_path, monkeypatch):
     """It has its event first of all, so that its residual is next to 1."""
     monkeypatch.setattr("v6_verticox.stations.setup.check_strata", lambda *counts: None)

@@ -166,6 +166,7 @@ def test_control_uncounted_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refined(monkeypatch, 28) == 28
 
 
+@pytest.mark.audit
 def test_slopes_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[float] = []
 

@@ -59,6 +59,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda asked: "-".join([asked[0], *asked[1]]))
 def test_a_product_of_one_row_less_is_not_told(tmp_path, first, second, turned):
@@ -79,6 +80,7 @@ def test_numbers_too(tmp_path):
             told(running, "product", ["number", "urgent", "dose"])
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("pair", [*PAIRS, (("product", ["number", "urgent", "dose"]), ("product", ["number", "dose"]))])
 def test_control_the_difference_is_one_row(tmp_path, pair):
     with remembering(tables(), tmp_path, allow_differences=True) as running:

@@ -101,6 +101,7 @@ def test_a_node_that_tells_of_single_records_tells_of_them():
 LONG = [0.130377, 0.296214, 0.470391, 0.831187, 1.104523, 1.700819, 2.300147, 3.102411, 4.700633]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("values", "counted"),
     [(LONG, True), (range(1, 10), False), ([0.5, 1.0, 1.5, 2.0, 2.5], False), ([100, 200, 400], False)],

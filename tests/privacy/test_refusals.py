@@ -185,7 +185,7 @@ def cases() -> list[Any]:
     return found
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(7)
 @pytest.mark.parametrize("question", QUESTIONS, ids=str)
 def test_each_question_is_answered_where_nothing_is_at_an_edge(question: Question) -> None:
     assert [one.error for one in kit.record(kit.made_private(plain(question), 1.0, 1e-6))] == [None] * len(

@@ -27,6 +27,8 @@ Change = Callable[[Message, Message], Any]
 FIELDS = [field.name for field in fields(Request)]
 OTHERS = [None, "", "1", 1, 2**70, True, False, [], [1, 1], {"1": ""}, base64.b64encode(bytes(32)).decode()]
 """What may stand in the place of a field."""
+SOME = 3
+"""Of a task about linked records, which has more rounds, each change is made in every third of them; it was in all (two minutes)."""
 
 
 def without(name: str) -> Change:
@@ -94,13 +96,16 @@ def honest(name: str) -> tuple[Any, int]:
     return answer(next(one for one in (COUNT, DP_FIT) if one.name == name), None, without(""))
 
 
-def otherwise(question: Question, name: str) -> tuple[list[str], int]:
-    """Return which changes of one field (or, without a name, of the whole) gave another answer than the honest one, and how many were refused."""
+def otherwise(question: Question, name: str, step: int = 1) -> tuple[list[str], int]:
+    """Return which changes of one field (or, without a name, of the whole) gave another answer than the honest one, and how many were refused.
+
+    Each change is made in every round, or in every `step`th, the first of which is another for the next change.
+    """
     told, rounds = honest(question.name)
     found, refused = [], 0
-    for manner, change in changes():
+    for number, (manner, change) in enumerate(changes()):
         if (manner.partition(" ")[0].partition("=")[0] == name) if name else not manner.startswith(tuple(FIELDS)):
-            for when in range(rounds):
+            for when in range(number % step, rounds, step):
                 try:
                     same = answer(question, when, change)[0] == told
                 except AlgorithmError:
@@ -121,7 +126,7 @@ def test_no_change_of_requests_changes_an_answer(name: str) -> None:
 @pytest.mark.audit
 @pytest.mark.parametrize("name", [*FIELDS, ""])
 def test_nor_of_those_about_linked_records(name: str) -> None:
-    found, refused = otherwise(COUNT, name)
+    found, refused = otherwise(COUNT, name, step=SOME)
     assert found == []
     assert refused > 0
 

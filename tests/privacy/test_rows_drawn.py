@@ -48,6 +48,7 @@ def test_rows_are_drawn_under_noise_alone(tmp_path, unchecked, noise):
         counts(federation, **LESS, **noise)
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("noise", NEXT_TO_NO_NOISE[:2], ids=["none", "polya"])
 def test_control_unchecked_the_difference_is_one_row(tmp_path, unchecked, monkeypatch, noise):
     monkeypatch.setattr(choosing, "note_drawn", lambda _: None)

@@ -153,6 +153,7 @@ def test_a_sealed_model_with_a_bin_around_a_person_does_not_tell_their_label(tmp
     assert 0.03 < asked_sealed(label, tmp_path) < 0.97
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("label", ["no", "yes"])
 def test_control_exact_scores_of_a_sealed_model_tell_it(tmp_path, label, exact_scores):
     """Nodes with folder databases seal the fit, which is private; its probabilities tell the counts of three bins apart."""

@@ -71,6 +71,7 @@ def test_a_time_tells_no_stratum_of_a_record(tmp_path):
     assert np.mean([all(found[name][one] for name in STRATA) for one in both]) < 0.5
 
 
+@pytest.mark.audit
 def test_control_an_events_own_time_tells_its_stratum(tmp_path, monkeypatch):
     monkeypatch.setattr(described, "_points", own_events)
     frame = table()

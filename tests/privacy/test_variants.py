@@ -78,6 +78,7 @@ def test_a_budget_that_is_no_positive_number_is_refused(question: Question) -> N
         assert refusal(question, {**arguments_of(question), "epsilon": epsilon}) == "ArgumentError"
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("question", with_argument("delta"))
 def test_a_delta_without_an_epsilon_promises_nothing(question: Question) -> None:
     arguments = {key: value for key, value in arguments_of(question).items() if key != "epsilon"}
@@ -179,7 +180,7 @@ def other_form(part: Any, rng: random.Random) -> Any:
     return rng.choice([5e-324, -5e-324, 1e308, -1.0, 0, 2**63, 10**30, 1e-300, rng.choice(NAMES), None, [part]])
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("question", MODELS, ids=lambda question: question.name)
 def test_a_model_of_another_form_is_answered_or_refused_as_such(question: Question) -> None:
     arguments, rng = arguments_of(question), random.Random(question.name)

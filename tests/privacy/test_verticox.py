@@ -152,7 +152,7 @@ def exact(monkeypatch, function, request, frame):
     return np.asarray(reply.vector.value).astype(np.int64)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(("neighbors", "rows"), [("add_remove", 1), ("replace_one", 1), ("add_remove", 3)])
 def test_neighbours_change_a_sum_by_at_most_the_claim(monkeypatch, seed, neighbors, rows):
@@ -255,6 +255,7 @@ def judged(neighbors="add_remove", rows=1):
     return TableRequest(model, np.array([-1.0, 0.0, 1.0]), noise, unit)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("neighbors", "rows"), [("add_remove", 1), ("replace_one", 1), ("add_remove", 3)])
 def test_neighbours_change_a_table_of_an_evaluation_by_at_most_the_claim(monkeypatch, seed, neighbors, rows):

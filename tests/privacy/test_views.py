@@ -102,6 +102,7 @@ def longer(run: list[Entry]) -> list[Entry]:
     return [*run[:-1], replace(run[-1], body={**run[-1].body, "more": b"x"})]
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize(
     ("leak", "told"),
     [

@@ -173,6 +173,7 @@ def four(split: str) -> dict[str, pd.DataFrame]:
     return parties
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("split", ["horizontal", "hybrid"])
 @pytest.mark.parametrize("differing", [False, True])
 def test_votes_of_members_that_stay_are_not_told_one_by_one(tmp_path, split, differing) -> None:

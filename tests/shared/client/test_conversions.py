@@ -308,6 +308,7 @@ def test_truth_values_of_a_cox_model_are_ones_and_zeros_too(written, reference, 
 LABELS = {"0 and 1": [0, 1], "three": [0, 1, 2], "truths": [False, True], "texts": ["n", "y"]}
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 @pytest.mark.parametrize("method", ["discriminative_naive_bayes", "vertibayes", "bayesian_ensemble"])
 def test_scikit_learn_scores_a_classifier_against_the_labels_of_a_table(method, labels):
