@@ -144,6 +144,7 @@ def test_coefficients_of_the_published_solver_are_told_once() -> None:
         assert "error" not in answers.pop(), "control"
 
 
+@pytest.mark.audit
 def test_records_of_a_cross_validation_are_cut_once() -> None:
     """Other numbers of folds tell of other groups how many events and rows they have; central at a share holder knows whose, and so solves for each record."""
     with federation("a") as running:

@@ -111,7 +111,7 @@ def meant(values: Any, domain: dict[str, Any]) -> np.ndarray:
     return np.stack([np.asarray(codes, dtype=np.float64) for codes in encoded], axis=1)
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(7)
 @pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_no_cell_decides_how_another_is_read(

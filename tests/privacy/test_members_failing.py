@@ -176,6 +176,7 @@ def check_completed(job: Job, due: Debits, at: Asked) -> None:
     assert left(job.running) == [], at
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("question", CASES)
 def test_a_member_that_fails_in_a_round_costs_the_others_no_more_than_that_job(
     question: Question, tmp_path: Path

@@ -64,7 +64,7 @@ CRAFTED: dict[str, Any] = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CRAFTED)
 def test_records_are_judged_by_the_model_of_the_manifest(name: str) -> None:
     with linked() as running:
@@ -335,7 +335,7 @@ FITS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SHOWN)
 def test_an_evaluation_tells_central_of_no_single_record(name: str) -> None:
     method, function, more, change = SHOWN[name]

@@ -22,7 +22,7 @@ from fedbayes.federation.horizontal import Columns
 from fedbayes.federation.station import Station
 
 SEED = 20261126
-CASES, LONGEST, ODD = 12, 2000, 0.5
+CASES, LONGEST, ODD = 9, 2000, 0.5
 """Questions of each function, the most of a control, and the part of them about tables as no honest federation has them."""
 EXACT = {
     "bayesian_ensemble": "no function has an epsilon but describe",

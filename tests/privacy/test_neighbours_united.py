@@ -62,7 +62,7 @@ def united(seed: int) -> Case:
     return Case("vertibayes", "fit", parties, "s0", [["fit", asked]])
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(60))
 def test_neighbours_of_united_records_lose_what_is_stated(seed: int) -> None:
     lost = kit.audit(united(seed), 1.0, np.random.default_rng(seed))

@@ -127,6 +127,7 @@ def many_points(monkeypatch: pytest.MonkeyPatch, most: int) -> list[np.ndarray]:
     return told
 
 
+@pytest.mark.audit
 def test_a_central_that_asks_for_more_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(many_points(monkeypatch, 18)) == FEW_POINTS
 

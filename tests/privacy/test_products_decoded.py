@@ -53,6 +53,7 @@ def test_control_unchecked_one_product_tells_the_column():
     assert subset(frame["cost"].to_numpy(), total) == (frame["ill"] == 1).tolist()
 
 
+@pytest.mark.audit
 def test_a_column_of_few_values_is_multiplied_once_for_sixty_records(tmp_path):
     """The same product again, sums of columns of few values, and products of numbers alone are told as before."""
     frame = records(200)

@@ -225,6 +225,7 @@ def test_every_exact_question_about_whole_records_is_answered_again(tmp_path, ca
         assert same(answers(first), answers(running.run(*OF_ROWS[case])))
 
 
+@pytest.mark.audit
 @pytest.mark.usefixtures("fine_hazards")
 def test_a_cox_model_is_judged_again(federation):
     with federation() as running:

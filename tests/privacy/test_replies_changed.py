@@ -122,7 +122,7 @@ def honest(name: str) -> tuple[Any, int]:
     return answer(next(one for one in QUESTIONS if one.name == name), None, exchanged)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("manner", CHANGES)
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_no_change_of_results_changes_an_answer(question: Question, manner: str) -> None:

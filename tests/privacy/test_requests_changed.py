@@ -115,7 +115,7 @@ def otherwise(question: Question, name: str, step: int = 1) -> tuple[list[str], 
     return found, refused
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [*FIELDS, ""])
 def test_no_change_of_requests_changes_an_answer(name: str) -> None:
     found, refused = otherwise(DP_FIT, name)

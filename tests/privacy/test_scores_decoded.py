@@ -74,7 +74,7 @@ def test_no_answer_makes_the_best_reader_certain_of_a_label(name):
     assert sure.mean() < 0.8
 
 
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("name", ["three", "heavy"])
 def test_nor_do_three_models_that_differ_a_little(name):
     assert np.mean(beliefs(name, 3, 10)) < 0.85

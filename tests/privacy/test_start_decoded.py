@@ -32,6 +32,7 @@ def ways(told, within):
     return int(np.sum(np.abs(sums[counts == DIED] - told) <= within))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("solver", ["private_newton", "bfgs"])
 @pytest.mark.parametrize("exact", [False, True], ids=["as told", "control"])
 def test_it_leaves_many_ways_in_which_events_may_lie(solver, exact):

@@ -32,7 +32,7 @@ def check(question: Question, times: int) -> None:
     compare(runs(question, times, False), runs(question, times, True), helpers)
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("question", [each for each in QUESTIONS if each.quick], ids=lambda question: question.name)
 def test_neighbours_with_equal_answers_look_alike(question: Question) -> None:
     check(question, 2)

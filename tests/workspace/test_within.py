@@ -19,7 +19,7 @@ def test_third(): pass
 """
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("options", "passed", "skipped"), [((), 3, 0), (("--within", "5000"), 3, 0), (("--within", "500"), 1, 2)]
 )

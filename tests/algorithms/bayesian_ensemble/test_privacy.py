@@ -229,6 +229,7 @@ def ensemble_of(**more):
     return {"label": "ill", "split": "horizontal", "features": ["age", "sex"], **more}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("second", "answered"),
     [

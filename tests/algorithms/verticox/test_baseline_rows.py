@@ -81,7 +81,7 @@ def pooled(frame: pd.DataFrame, model: Mapping[str, Any], told: Mapping[str, Any
     return hazards
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
 @pytest.mark.parametrize(
     "cases",

@@ -107,7 +107,7 @@ def by_lifelines(records, fold, count, cases):
 
 
 @pytest.mark.usefixtures("fine_scores")
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "cases",
     [{"weights": "w"}, {"entry": "since"}, {"weights": "w", "entry": "since"}],

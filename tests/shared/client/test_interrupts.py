@@ -100,7 +100,7 @@ def test_a_second_interruption_changes_nothing(tmp_path, algorithm_folder, parti
 
 @pytest.mark.audit
 @pytest.mark.parametrize("function", ["slow", "fit"])
-@pytest.mark.parametrize("number", range(25))
+@pytest.mark.parametrize("number", range(12))
 def test_interrupted_at_many_moments(tmp_path, algorithm_folder, parties, number, function):
     draw = random.Random(f"{SEED}-{number}-{function}")
     kinds = draw.choice([[signal.SIGINT], [signal.SIGINT] * 2, [signal.SIGTERM], [signal.SIGHUP, signal.SIGINT]])

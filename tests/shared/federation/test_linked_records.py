@@ -51,7 +51,7 @@ def asked(running, question, organizations, **more):
     return running.run(method, function, {**arguments, "id_column": "id", "organizations": names, **features, **more})
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_organization_that_lacks_one_person_is_not_left_out(tmp_path, question):
     """Its table is in no question; only whom it has decides which records count."""
