@@ -59,7 +59,6 @@ def test_no_change_of_requests_tells_more_than_is_debited(name: str) -> None:
 
 
 @pytest.mark.audit
-@pytest.mark.few(3)
 @pytest.mark.parametrize("name", TASKS)
 def test_control_of_the_measure_an_honest_central_is_told_what_is_debited(name: str) -> None:
     """Noise for counts, of which a record changes as many as it can, is used up; Gaussian noise may be for more than these tables change."""

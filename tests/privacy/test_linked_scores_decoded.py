@@ -239,7 +239,6 @@ def test_a_network_by_counts_does_not_tell_the_label_of_the_only_one_with_two_va
 
 
 @pytest.mark.audit
-@pytest.mark.few(1)
 @pytest.mark.parametrize("label", [0, 1])
 def test_control_exact_scores_of_a_network_by_counts_tell_it(label):
     with mock.patch.object(coarse, "PART", 1e-6):

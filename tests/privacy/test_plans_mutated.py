@@ -200,7 +200,7 @@ FURTHER = [
 ]
 """Tasks with rounds that no task of the views has."""
 MANY, SOME, FEW = 2, 5, 15
-"""Of the changes every second is made, of those of a Cox fit, which has many rounds, every fifth, and of one by `admm` every fifteenth; all were (six minutes)."""
+"""Of the changes every second is made; of a Cox fit, which has many rounds, every fifth, and by `admm` every fifteenth. All were (six minutes)."""
 SHORT = [one for one in (*FURTHER, *QUESTIONS) if one.method != "verticox" and one.function != "sample"]
 """All but those of Cox models, which take longer, and one that asks no station."""
 
