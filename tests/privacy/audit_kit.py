@@ -135,7 +135,12 @@ class Alone:
         assert isinstance(receipt, Receipt)
         return Released(value)
 
-    def exact(self, value: Any, note: str = "", counts: Any = None, queries: int = 1) -> Exact[Any]:
+    def summed_over(self, whole: bool = False) -> frozenset[int]:
+        return frozenset(self.participants)
+
+    def exact(
+        self, value: Any, note: str = "", counts: Any = None, queries: int = 1, summed: bool = True
+    ) -> Exact[Any]:
         self.require_private(False)
         return Exact(value)
 

@@ -186,14 +186,14 @@ def test_control_poc14_direct() -> None:
     assert taken.reshape(2, -1)[:, :3].tolist() == table_of(labelled()["a"])
 
 
-def described_alone(asked: tuple[int, ...], remembers: bool, folder: Path) -> Any:
+def described_alone(asked: tuple[int, ...], remembers: bool, folder: Path, members: str = "abc") -> Any:
     """Have central, at the second station, ask others than all to describe their columns; return the columns of the result, by name."""
     honest = Federation._ask
 
     def ask(self: Federation, function: str, request: Any, organizations: Any, *rest: Any) -> Any:
         return honest(self, function, request, asked if function == "partial_describe" else organizations, *rest)
 
-    parties = with_folders({name: labelled()[name] for name in "ab"}, folder)
+    parties = with_folders({name: labelled()[name] for name in members}, folder)
     limits = {name: {"ledger": "vault", "allow_differences": not remembers} for name in parties}
     with (
         OneProcess(parties, ["h", "i"], limits, aggregator="b") as running,
@@ -203,18 +203,24 @@ def described_alone(asked: tuple[int, ...], remembers: bool, folder: Path) -> An
 
 
 @pytest.mark.parametrize("remembers", [True, False])
-@pytest.mark.parametrize("asked", [(1, 3, 4), (1, 3), (2, 3, 4)])
+@pytest.mark.parametrize("asked", [(1, 4, 5), (1, 4), (2, 4, 5), (1, 2, 4), (1, 2, 4, 5)])
 def test_poc14_direct_by_masks_of_helpers(asked: tuple[int, ...], remembers: bool, tmp_path: Path) -> None:
-    """Organizations without data mask too: beside them one station's exact counts are the sum, whoever else is in the manifest."""
-    with pytest.raises(ThresholdError, match="alone holds data"):
+    """Organizations without data mask too: beside them one station's exact counts are the sum, or those of the other of two."""
+    with pytest.raises(ThresholdError, match=r"alone holds data|rows of fewer organizations"):
         described_alone(asked, remembers, tmp_path)
 
 
-def test_control_poc14_direct_by_masks_of_helpers(tmp_path: Path) -> None:
-    with mock.patch.object(Member, "summed_over", lambda member: frozenset(member.participants)):
-        told = described_alone((1, 3, 4), False, tmp_path)
+def test_poc14_direct_by_masks_of_helpers_beside_two_stations(tmp_path: Path) -> None:
+    with pytest.raises(ThresholdError, match="rows of fewer organizations"):
+        described_alone((1, 2, 3, 4), False, tmp_path, "ab")
+
+
+@pytest.mark.parametrize(("asked", "taken"), [((1, 4, 5), "a"), ((1, 2, 4), "ab")])
+def test_control_poc14_direct_by_masks_of_helpers(asked: tuple[int, ...], taken: str, tmp_path: Path) -> None:
+    with mock.patch.object(Member, "summed_over", lambda member, whole=False: frozenset(member.participants)):
+        told = described_alone(asked, False, tmp_path)
     counts = told["model"]["columns"]["f"]["categories"]["counts"]
-    assert counts == np.sum(table_of(labelled()["a"]), axis=0).tolist()
+    assert counts == np.sum([table_of(labelled()[name]) for name in taken], axis=(0, 1)).tolist()
 
 
 # -- poc2_pins: an organization plays the others ---------------------------------------------------------------------------

@@ -178,7 +178,9 @@ class Station(TableReader):
         """Return `public_schema` as public metadata: the administrator wrote it to be published."""
         return self.gate.made(Public(self.public_schema()))
 
-    def exact(self, value: T, note: str, counts: Any = None, queries: int = 1, summed: bool = True) -> Exact[T]:
+    def exact(
+        self, value: T, note: str, counts: Any = None, queries: int = 1, summed: bool = True, united: bool = False
+    ) -> Exact[T]:
         """Return an exact aggregate, which may then leave, or be masked or shared.
 
         Parameters
@@ -192,9 +194,10 @@ class Station(TableReader):
         queries : int
             Questions that it answers, for `maximum_queries`.
         summed : bool
-            Whether central gets the sum of this value over the round's participants, each of which holds other rows. Sums over different
-            sets of organizations can be subtracted, so the station compares the set with earlier ones (`answered`). False for records whose
-            columns are spread over stations, and for a value of this station alone.
+            Whether central gets the sum of this value over the round's participants, each of which holds other rows. Sums over different sets can be
+            subtracted, so the set is compared with earlier ones (`answered`). False for records whose columns are spread, and for a value of this station.
+        united : bool
+            Whether columns of a record may be spread over the stations that hold other rows too; then two of these suffice.
 
         Raises
         ------
@@ -205,12 +208,11 @@ class Station(TableReader):
         BudgetError
             If the node has answered `maximum_queries` questions.
         ThresholdError
-            If too few organizations take part, a count is too small, or earlier sums together with this one would reveal a sum over too few
-            organizations.
+            If too few organizations take part, a count is too small, or earlier sums and this one would reveal a sum over too few organizations.
         """
         self.require_private(False)
         announced.check_exact(self)
-        self._guard(summed)
+        self._guard(summed, not united)
         if counts is not None:
             records = np.asarray(counts)
             if bool(np.any((records != 0) & (records < self.policy.minimum_count))):
@@ -223,10 +225,10 @@ class Station(TableReader):
         """Return more of an exact answer that the job counted as a question before, of this station or of records whose columns are spread; see `exact`."""
         return self.exact(value, "", queries=0, summed=False)
 
-    def _guard(self, summed: bool) -> None:
+    def _guard(self, summed: bool, whole: bool = False) -> None:
         manifest = self.require_members()
         arrival.check_models(self)
-        self.history.check(self.namings(self.summed_over(), manifest.names) if summed else [])
+        self.history.check(self.namings(self.summed_over(whole), manifest.names) if summed else [])
 
     def released(self, value: T, receipt: Receipt) -> Released[T]:
         """Return noisy numbers, which may then leave or be masked.
@@ -250,8 +252,7 @@ class Station(TableReader):
     def mask(self, content: Exact[Any] | Released[Any], topic: str = "", common: Any = None) -> Masked:
         """Return an array of whole numbers under pairwise masks, which cancel in the sum over exactly this round's participants.
 
-        Masks are bound to the function and to the whole request. If central asks one station for something else than the others, such as a
-        column that only this one has, the masks do not cancel.
+        Masks are bound to the function and to the whole request: if central asks one station for something else than the others, they do not cancel.
 
         Parameters
         ----------
@@ -260,8 +261,7 @@ class Station(TableReader):
         topic : str
             Tells several masked arrays of one round apart.
         common : object, optional
-            For requests that differ between stations because they carry sealed messages: the part that must be equal at all of them. Masks
-            are bound to it in place of the whole request.
+            For requests that differ because they carry sealed messages: what must be equal at all, to which masks are bound in place of the request.
 
         Notes
         -----

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ...mpc.relay import SigningPair
 from ...typing import Array
-from ..errors import MembersError, MessageError, ThresholdError, too_few
+from ..errors import MembersError, MessageError, ThresholdError, too_few, too_few_with_data
 from ..gate import Broadcast, Gate, Sealed
 from ..node.memory import Memory
 from ..node.policy import Policy
@@ -87,19 +87,21 @@ class Member:
             raise MembersError(too_few("this node", self.policy.minimum_organizations))
         return self.manifest
 
-    def summed_over(self) -> frozenset[int]:
+    def summed_over(self, whole: bool = False) -> frozenset[int]:
         """Return the stations with data among this round's participants: an exact sum is over their rows.
 
         Raises
         ------
         ThresholdError
-            If there is one beside others without, who add masks and no numbers.
+            If there is one beside others without, who add masks and no numbers; of `whole` records, if there are fewer than the node demands organizations.
         """
         over = frozenset(self.require_members().stations) & frozenset(self.participants)
         if len(over) < 2 <= len(self.participants):
             raise ThresholdError(
                 "one organization alone holds data, whose exact numbers nothing would cover; include another, or give an epsilon"
             )
+        if whole and len(over) < self.policy.minimum_organizations:
+            raise MembersError(too_few_with_data(self.policy.minimum_organizations))
         return over
 
     def require_asked(self, members: Collection[int] | None = None) -> None:

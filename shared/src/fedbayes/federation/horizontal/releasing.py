@@ -59,11 +59,12 @@ def pay_part(
 
 
 def release(
-    station: Station, queries: Sequence[Query], noise: CountNoise, note: str, once: bool = False
+    station: Station, queries: Sequence[Query], noise: CountNoise, note: str, once: bool = False, summed: bool = True
 ) -> Exact[Integers] | Released[Integers]:
     """Charge the ledger, add this station's noise, and return all queries as one int64 vector: exact without noise.
 
-    `once`: the budget is debited once in the job and pays for one answer, in whatever round; see `one_budget` and `one_question`.
+    `once`: the budget is debited once in the job and pays for one answer, in whatever round; see `one_budget` and `one_question`. `summed`: as of
+    `Station.exact`; what is not is of this station alone.
 
     Raises
     ------
@@ -83,7 +84,9 @@ def release(
     parts = [np.asarray(query.values, dtype=np.int64).ravel() for query in queries]
     vector = np.concatenate(parts)
     if not noise.private:
-        return station.exact(vector, note)
+        return station.exact(vector, note, summed=summed)
+    if summed and not noise.promises:
+        station.summed_over(whole=True)
     parties, sizes = len(station.participants), [len(part) for part in parts]
     changes = [
         noise.change(query.l1, query.l2, size if noise.law.by_cells else 1, query.nonnegative)

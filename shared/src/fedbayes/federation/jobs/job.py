@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ...mpc.relay import KeyPair
-from ..errors import MessageError, StationError, ThresholdError, describe, rebuild, too_few
+from ..errors import MessageError, StationError, ThresholdError, describe, rebuild, too_few, too_few_with_data
 from ..guards import announced, arrival, dictionaries
 from ..guards.table_reader import ABSENT
 from ..messages.codec import Message, decode, encode
@@ -148,6 +148,9 @@ class Job(Outset, ABC):
         least = max(self.policy.minimum_organizations, *demands)
         if len(members) < least:
             raise ThresholdError(too_few("a node", least))
+        whole = preflight is not None and preflight.everywhere and preflight.summed and not preflight.private
+        if whole and len(parties.stations) < least:
+            raise ThresholdError(too_few_with_data(least))
         if self.dry:
             return parties
         cards = {member: reply.card.value for member, reply in replies.items()}

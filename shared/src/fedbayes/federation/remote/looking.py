@@ -13,7 +13,7 @@ from ...bayes.schema import Column, Schema
 from ...typing import Integers
 from ..declare import TARGET, argument
 from ..decorators import central, partial
-from ..errors import ArgumentError, DataProblem, MessageError, schema_errors
+from ..errors import ArgumentError, DataProblem, MembersError, MessageError, schema_errors, too_few_with_data
 from ..gate import Exact, Masked, Public
 from ..guards.once import ONE_QUESTION, asked_once
 from ..horizontal.answers import preflight
@@ -144,8 +144,8 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
     Notes
     -----
     **Reveals** to central the sum over the stations, of columns that several have; of a column that this station alone has what the result shows,
-    noisy as asked. Organizations without data add masks and noise like the others, so that two stations and a helper suffice;
-    with data at one alone nothing exact leaves it, as in all vertical methods.
+    noisy as asked. Organizations without data add masks and noise like the others, so that two stations and a helper suffice, but for exact sums of
+    columns that several have: as many must have these as the node demands organizations. With data at one alone nothing exact leaves it.
     No value of the table is refused, but without noise the borders of such a column are held against those of earlier exact answers.
     **Assumes** that at least two stations do not collude with central and,
     for noise, that the honest fraction of the stations adds its share and keeps it secret.
@@ -160,7 +160,9 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
     zeros = {name: np.zeros(width, dtype=np.int64) for name, width in request.widths.items()}
     summed_counts = {**zeros, **{name: counts for name, counts in counted.items() if name not in alone}}
     queries = [Query(counts, nonnegative=True) for counts in summed_counts.values()]
-    content = release(station, queries, request.noise, "description of columns")
+    _check_holders(station, request)
+    several = any(len(members) > 1 for members in request.holders.values())
+    content = release(station, queries, request.noise, "description of columns", summed=several)
     return DescribeReply(station.mask(content), shown, station.public(station.policy.minimum_count))
 
 
@@ -171,6 +173,14 @@ def _held(station: Station, request: DescribeRequest) -> list[str]:
     if held != [name for name in request.domain if station.organization in request.holders.get(name, ())]:
         raise MessageError("the request names other columns of this station than it has; the job stops")
     return held
+
+
+def _check_holders(station: Station, request: DescribeRequest) -> None:
+    """Refuse exact sums over the rows of fewer stations than the node demands, of columns that several have: whoever is one of two knows the other's."""
+    least = station.policy.minimum_organizations
+    few = [name for name, members in request.holders.items() if 1 < len(members) < least]
+    if few and not request.noise.promises:
+        raise MembersError(f"column '{few[0]}': {too_few_with_data(least)}; or leave it out")
 
 
 def _shown(station: Station, request: DescribeRequest, counted: dict[str, Integers]) -> Exact[dict[str, Shown]] | None:
