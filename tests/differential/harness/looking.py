@@ -73,11 +73,14 @@ def _numeric(arguments: dict[str, Any]) -> list[str]:
 
 
 def _refusals(case: Case, names: list[str]) -> Refusals:
-    stations, found = case.stations(), []
-    if len(case.members()) < max(2, case.limit("minimum_organizations", 3)):
+    stations, found, least = case.stations(), [], case.limit("minimum_organizations", 3)
+    if len(case.members()) < max(2, least):
         found.append(("ThresholdError", "a node demands more organizations"))
-    if (case.arguments.get("epsilon") or math.inf) > MOST_EPSILON and len(case.stations()) < 2:
-        found.append(("ThresholdError", "one organization alone holds data"))
+    if (case.arguments.get("epsilon") or math.inf) > MOST_EPSILON:
+        if len(stations) < 2:
+            found.append(("ThresholdError", "one organization alone holds data"))
+        if any(1 < sum(name in columns for columns in stations.values()) < least for name in names):
+            found.append(("ThresholdError", "fewer organizations have a column than a node demands"))
     if not stations:
         found.append(("StationError", "nobody has data"))
     holders = [columns for columns in stations.values() if set(names) & set(columns)]
