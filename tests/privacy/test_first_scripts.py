@@ -34,6 +34,7 @@ from fedbayes.federation.perimeter import peers
 from fedbayes.federation.perimeter.manifest import digest_of
 from fedbayes.federation.perimeter.opening import Preflight
 from fedbayes.federation.questions.factor_info import Wanted
+from fedbayes.federation.remote import looking
 from fedbayes.federation.rounds import Federation
 from fedbayes.federation.vertical import partials, workspace
 from fedbayes.federation.vertical.ciphers import decipher
@@ -206,8 +207,13 @@ def described_alone(asked: tuple[int, ...], remembers: bool, folder: Path, membe
 @pytest.mark.parametrize("asked", [(1, 4, 5), (1, 4), (2, 4, 5), (1, 2, 4), (1, 2, 4, 5)])
 def test_poc14_direct_by_masks_of_helpers(asked: tuple[int, ...], remembers: bool, tmp_path: Path) -> None:
     """Organizations without data mask too: beside them one station's exact counts are the sum, or those of the other of two."""
-    with pytest.raises(ThresholdError, match=r"alone holds data|rows of fewer organizations"):
+    with pytest.raises(MessageError, match="is not asked"):
         described_alone(asked, remembers, tmp_path)
+    with (
+        mock.patch.object(looking, "_check_holders"),
+        pytest.raises(ThresholdError, match=r"alone holds data|rows of fewer organizations"),
+    ):
+        described_alone(asked, remembers, tmp_path / "unchecked")
 
 
 def test_poc14_direct_by_masks_of_helpers_beside_two_stations(tmp_path: Path) -> None:
@@ -217,7 +223,8 @@ def test_poc14_direct_by_masks_of_helpers_beside_two_stations(tmp_path: Path) ->
 
 @pytest.mark.parametrize(("asked", "taken"), [((1, 4, 5), "a"), ((1, 2, 4), "ab")])
 def test_control_poc14_direct_by_masks_of_helpers(asked: tuple[int, ...], taken: str, tmp_path: Path) -> None:
-    with mock.patch.object(Member, "summed_over", lambda member, whole=False: frozenset(member.participants)):
+    unguarded = mock.patch.object(Member, "summed_over", lambda member, whole=False: frozenset(member.participants))
+    with unguarded, mock.patch.object(looking, "_check_holders"):
         told = described_alone(asked, False, tmp_path)
     counts = told["model"]["columns"]["f"]["categories"]["counts"]
     assert counts == np.sum([table_of(labelled()[name]) for name in taken], axis=(0, 1)).tolist()

@@ -182,7 +182,13 @@ def test_counts_of_the_only_holder_reach_central_as_the_result_shows_them(monkey
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"age": ["hospital", "registry"]}, {"age": ["registry"]}, {"sex": ["hospital", "registry"]}]
+    "wrong",
+    [
+        {"age": ["hospital", "registry"]},
+        {"age": ["registry"]},
+        {"sex": ["hospital", "registry"]},
+        {"age": ["hospital", "hospital", "hospital"]},
+    ],
 )
 def test_a_central_that_lies_about_who_has_a_column_stops_the_job(
     monkeypatch: pytest.MonkeyPatch, wrong: dict[str, list[str]]
@@ -197,7 +203,7 @@ def test_a_central_that_lies_about_who_has_a_column_stops_the_job(
         "replace",
         lambda made, **changes: lied(made, **changes) if "holders" in changes else dataclasses.replace(made, **changes),
     )
-    with pytest.raises((errors.MessageError, errors.ThresholdError), match=r"other columns|rows of fewer"):
+    with pytest.raises((errors.MessageError, errors.ThresholdError), match=r"other columns|rows of fewer|named twice"):
         describe()
 
 

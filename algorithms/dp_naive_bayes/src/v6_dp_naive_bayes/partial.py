@@ -33,7 +33,7 @@ def partial_statistics(station: Station, request: StatisticsRequest) -> Statisti
     of the stations adds its share and keeps it secret.
     """
     plan = request.plan
-    if plan.published or not plan.noise.private:
+    if plan.published or not plan.noise.promises:
         asked_once(station, "statistics", station.round_name, ONE_QUESTION)
     if plan.published:
         found = publish(plan, plan.columns.read(station, private=False))

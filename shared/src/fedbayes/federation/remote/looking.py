@@ -151,7 +151,7 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
     for noise, that the honest fraction of the stations adds its share and keeps it secret.
     """
     station.require_private(request.noise.promises)
-    if not request.noise.private:
+    if not request.noise.promises:
         asked_once(station, "description", station.round_name, ONE_QUESTION)
     held = _held(station, request)
     counted = _counted(station, request, held)
@@ -177,7 +177,9 @@ def _held(station: Station, request: DescribeRequest) -> list[str]:
 
 def _check_holders(station: Station, request: DescribeRequest) -> None:
     """Refuse exact sums over the rows of fewer stations than the node demands, of columns that several have: whoever is one of two knows the other's."""
-    least = station.policy.minimum_organizations
+    least, asked = station.policy.minimum_organizations, set(station.participants)
+    if any(len(set(members)) < len(members) or not asked.issuperset(members) for members in request.holders.values()):
+        raise MessageError("who has a column is named twice, or is not asked; the job stops")
     few = [name for name, members in request.holders.items() if 1 < len(members) < least]
     if few and not request.noise.promises:
         raise MembersError(f"column '{few[0]}': {too_few_with_data(least)}; or leave it out")
