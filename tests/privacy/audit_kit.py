@@ -125,6 +125,7 @@ class Alone:
         queries: int = 0,
         once: Any = None,
         summed: bool = True,
+        united: bool = False,
         relation: Any = None,
     ) -> Receipt:
         self.policy.check_release(epsilon, delta)
@@ -134,9 +135,6 @@ class Alone:
     def released(self, value: Any, receipt: Receipt) -> Released[Any]:
         assert isinstance(receipt, Receipt)
         return Released(value)
-
-    def summed_over(self, whole: bool = False) -> frozenset[int]:
-        return frozenset(self.participants)
 
     def exact(
         self, value: Any, note: str = "", counts: Any = None, queries: int = 1, summed: bool = True

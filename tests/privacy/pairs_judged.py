@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from one_process import OneProcess
 from pairs_changed import changed, replaced
-from pairs_drawn import Asker, Drawn, Task
+from pairs_drawn import Asker, Task
+from pairs_federations import Drawn
 from party_kit import remembering
 
 from fedbayes.federation import errors

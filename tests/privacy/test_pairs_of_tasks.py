@@ -1,7 +1,7 @@
 """Random pairs and triples of exact tasks at nodes that remember: no several of them tell of few records where none does alone.
 
-Federations, tasks and changes of tasks are drawn (`pairs_drawn`, `pairs_changed`); what answers tell is measured in other worlds (`pairs_judged`), by no rule
-of the program's own. The controls take one guard out each, and the machine thinks of the attack that it stops.
+Federations, tasks and changes of tasks are drawn (`pairs_federations`, `pairs_drawn`, `pairs_changed`); what answers tell is measured in other worlds
+(`pairs_judged`), by no rule of the program's own. The controls take one guard out each, and the machine thinks of the attack that it stops.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from pairs_drawn import federation
+from pairs_federations import federation
 from pairs_judged import Asking, Find
 
 from fedbayes.federation.answered import entered, linked, organizations
@@ -69,7 +69,7 @@ CONTROLS: dict[str, tuple[Any, str, str, tuple[str, ...]]] = {
 def test_control_without_a_guard_the_machine_thinks_of_the_attack(tmp_path: Path, name: str) -> None:
     unguarded, only, change, columns = CONTROLS[name]
     with unguarded:
-        for seed in range(TRIED):
-            if found(seed, not columns, tmp_path / str(seed), [only], 8, columns, changes=[change]):
-                return
-    pytest.fail("nothing is found")
+        assert any(
+            found(seed, not columns, tmp_path / str(seed), [only], 8, columns, changes=[change])
+            for seed in range(TRIED)
+        )

@@ -21,7 +21,7 @@ class Node:
     def __init__(self):
         self.round_name, self.debits, self.queries, self._kept = "tables-1", {}, 0, {}
 
-    def charge(self, epsilon, delta=0.0, note="", queries=0, once=None, summed=True, *, relation=None):
+    def charge(self, epsilon, delta=0.0, note="", queries=0, once=None, summed=True, united=False, *, relation=None):
         self.queries += queries
         self.debits.setdefault((once or self.round_name, epsilon, delta), note)
         return epsilon, delta

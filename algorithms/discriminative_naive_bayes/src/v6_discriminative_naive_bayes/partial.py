@@ -46,9 +46,10 @@ def partial_counts(station: Station, request: CountsRequest) -> SumReply:
     """
     codes, labels = encode_rows(request.shape, _read(station, request.shape.columns, request.noise))
     counts = count(request.shape.layout, codes, labels)
+    if not request.noise.promises:
+        asked_once(station, "shape", request.shape, ONE_QUESTION)
     if request.noise.private:
         return SumReply(station.mask(_noisy_counts(station, request, counts)))
-    asked_once(station, "shape", request.shape, ONE_QUESTION)
     return SumReply(station.mask(station.exact(counts, "tables of counts")))
 
 
@@ -94,11 +95,12 @@ def partial_step(station: Station, request: StepRequest) -> SumReply:
     """
     codes, labels = encode_rows(request.shape, _read(station, request.shape.columns, request.noise))
     evidence = prepare(request, codes, labels)
+    if not request.noise.promises:
+        asked_once(station, "shape", request.shape, ONE_QUESTION)
     content: Exact[Integers] | Released[Integers]
     if request.noise.private:
         content = _noisy(station, request, move(request, evidence, labels, request.clip)[0][1])
     else:
-        asked_once(station, "shape", request.shape, ONE_QUESTION)
         asked_once(station, "question", request.question, ONE_QUESTION)
         asked_once(station, f"weights-{request.step}", request.weights, ONE_QUESTION)
         vector = exact(request, move(request, evidence, labels), len(labels))

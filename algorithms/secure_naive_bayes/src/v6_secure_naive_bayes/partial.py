@@ -65,10 +65,9 @@ def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
     noise.
     """
     epsilon, delta = model.charge(request.noise, len(request.columns.features))
-    station.require_private(
-        request.noise.private and promise.holds(epsilon, delta) and request.columns.beyond_promise is None
-    )
-    if not request.noise.private:
+    promises = request.noise.private and promise.holds(epsilon, delta)
+    station.require_private(promises and request.columns.beyond_promise is None)
+    if not promises:
         asked_once(station, "tables", station.round_name, ONE_QUESTION)
     _check_uses(station, request.uses)
     modulus, exponent = station_exponent(station, request.keying)

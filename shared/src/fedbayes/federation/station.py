@@ -68,6 +68,7 @@ class Station(TableReader):
         queries: int = 0,
         once: str | None = None,
         summed: bool = True,
+        united: bool = False,
         *,
         relation: Relation | None,
     ) -> Receipt:
@@ -85,7 +86,7 @@ class Station(TableReader):
             Questions that count towards `maximum_queries`.
         once : str, optional
             Name of a debit that is made once in the whole job: for a budget that the method divides over its rounds itself.
-        summed : bool
+        summed, united : bool
             As of `exact`.
         relation : Relation or None
             Whom the noise is for, which the job announced; None only where neither epsilon nor delta is debited.
@@ -108,7 +109,7 @@ class Station(TableReader):
         self.policy.check_release(epsilon, delta)
         if not promise.holds(epsilon, delta):
             choosing.check_exact(self, self.dictionary, arithmetic=False)
-            self._guard(summed)
+            self._guard(summed, not united)
         entry = (self.round_name, self.question_digest) if once is None else (once, f"{epsilon!r}/{delta!r}")
         announced.check_debit(self, entry, epsilon, delta, relation)
         receipt = self.gate.made(Receipt(epsilon, delta))
@@ -201,10 +202,8 @@ class Station(TableReader):
 
         Raises
         ------
-        PolicyError
-            If the node gives private answers only, or does not recognise a model among the arguments.
-        MessageError
-            If the job announced private answers only.
+        PolicyError, MessageError
+            If the node, or the job as it was announced, gives private answers only; or if the node does not recognise a model among the arguments.
         BudgetError
             If the node has answered `maximum_queries` questions.
         ThresholdError
@@ -225,7 +224,7 @@ class Station(TableReader):
         """Return more of an exact answer that the job counted as a question before, of this station or of records whose columns are spread; see `exact`."""
         return self.exact(value, "", queries=0, summed=False)
 
-    def _guard(self, summed: bool, whole: bool = False) -> None:
+    def _guard(self, summed: bool, whole: bool) -> None:
         manifest = self.require_members()
         arrival.check_models(self)
         self.history.check(self.namings(self.summed_over(whole), manifest.names) if summed else [])

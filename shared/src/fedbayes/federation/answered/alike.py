@@ -153,8 +153,8 @@ def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], m
         if new >= len(fresh):
             break
         same = np.abs(shapes - shapes[own]) <= np.sqrt(ROUNDING) * np.abs(shapes[own])
-        unlike = np.count_nonzero(~np.isnan(shapes[own]))
-        for near in np.flatnonzero(4 * same.sum(axis=1) >= max(unlike, 1)):
+        compared = np.count_nonzero(~np.isnan(shapes[own]))
+        for near in np.flatnonzero(4 * same.sum(axis=1) >= max(compared, 1)):
             apart = [_apart(together[new], together[many[near]], rows[k]) for k in np.flatnonzero(same[near])[:TRIED]]
             alike[new, many[near]] = 0 < min(apart) < minimum
     alike[np.arange(len(fresh)), np.arange(len(fresh))] = False

@@ -8,6 +8,7 @@ whatever central asks.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import field
 from typing import TYPE_CHECKING
@@ -103,7 +104,13 @@ class Installment(Message):
 
 
 def pay(
-    station: Station, installment: Installment, relation: Relation, note: str, queries: int = 0, summed: bool = True
+    station: Station,
+    installment: Installment,
+    relation: Relation,
+    note: str,
+    queries: int = 0,
+    summed: bool = True,
+    united: bool = False,
 ) -> Receipt:
     """Debit the node's ledger for a round before anything is sampled: for all of the budget, once in the job.
 
@@ -119,7 +126,7 @@ def pay(
         What for, in the ledger.
     queries : int
         Questions of the round that count for `maximum_queries`.
-    summed : bool
+    summed, united : bool
         As `Station.charge`.
 
     Raises
@@ -130,12 +137,12 @@ def pay(
         If a part was spent in another round of this job, or the budget was divided in another way.
     """
     epsilon, delta = installment.epsilon, installment.delta
+    charge = functools.partial(station.charge, note=note, summed=summed, united=united)
     if installment.whole:
-        return station.charge(epsilon, delta, note=note, queries=queries, summed=summed, relation=relation)
+        return charge(epsilon, delta, queries=queries, relation=relation)
     if queries:
-        station.charge(0.0, 0.0, note=note, queries=queries, summed=summed, relation=None)
-    budget = one_budget(station)
-    receipt = station.charge(epsilon, delta, note=note, once=budget, summed=summed, relation=relation)
+        charge(0.0, 0.0, queries=queries, relation=None)
+    receipt = charge(epsilon, delta, once=one_budget(station), relation=relation)
     division = f"{epsilon!r}|{delta!r}|{installment.weights!r}"
     unspent = is_first(station, "budget|division", division)
     for part in installment.places:

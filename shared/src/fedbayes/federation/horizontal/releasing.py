@@ -85,8 +85,6 @@ def release(
     vector = np.concatenate(parts)
     if not noise.private:
         return station.exact(vector, note, summed=summed)
-    if summed and not noise.promises:
-        station.summed_over(whole=True)
     parties, sizes = len(station.participants), [len(part) for part in parts]
     changes = [
         noise.change(query.l1, query.l2, size if noise.law.by_cells else 1, query.nonnegative)
@@ -97,7 +95,7 @@ def release(
         noise.shares(0, len(queries), change, parties)  # what cannot be sampled is not charged
         alike.setdefault(change, []).append(position)
     budget = one_budget(station) if once else None
-    receipt = station.charge(noise.epsilon, noise.delta, note=note, once=budget, relation=noise.relation)
+    receipt = station.charge(noise.epsilon, noise.delta, note=note, once=budget, summed=summed, relation=noise.relation)
     if once:
         one_question(station, note)
     starts = np.cumsum([0, *sizes])

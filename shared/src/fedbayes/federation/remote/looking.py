@@ -154,13 +154,13 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
     if not request.noise.promises:
         asked_once(station, "description", station.round_name, ONE_QUESTION)
     held = _held(station, request)
+    _check_holders(station, request)
     counted = _counted(station, request, held)
     alone = [] if request.noise.promises else [name for name in held if request.holders[name] == [station.organization]]
     shown = _shown(station, request, {name: counted[name] for name in alone})
     zeros = {name: np.zeros(width, dtype=np.int64) for name, width in request.widths.items()}
     summed_counts = {**zeros, **{name: counts for name, counts in counted.items() if name not in alone}}
     queries = [Query(counts, nonnegative=True) for counts in summed_counts.values()]
-    _check_holders(station, request)
     several = any(len(members) > 1 for members in request.holders.values())
     content = release(station, queries, request.noise, "description of columns", summed=several)
     return DescribeReply(station.mask(content), shown, station.public(station.policy.minimum_count))

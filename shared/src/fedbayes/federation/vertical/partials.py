@@ -240,7 +240,7 @@ def _answer(
     _noise(shares[:0], request, request.noise)  # what cannot be sampled is not charged
     united = workspace.setup.union
     relation, note = workspace.setup.relation, f"tables, {workspace.setup.neighbors}"
-    receipt = pay(station, request.noise, relation, note, queries=request.queries, summed=united)
+    receipt = pay(station, request.noise, relation, note, queries=request.queries, summed=united, united=True)
     noisy = shares + _noise(shares, request, request.noise)
     return station.released(_bound(workspace, request, noisy), receipt)
 
