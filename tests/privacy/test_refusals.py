@@ -20,6 +20,8 @@ from harness.cases import Case
 
 from fedbayes.federation.horizontal import Columns
 from fedbayes.federation.station import Station
+from fedbayes.federation.vertical.messages import Setup
+from v6_verticox.messages.setup import Question as Matched
 
 ROWS = 30
 PERSON = 7
@@ -201,6 +203,39 @@ def test_one_record_decides_no_refusal(
     pair = edge(question, column, kind, everywhere)
     runs = told_apart(*(pair[::-1] if turned else pair))
     assert all(run.answer is not None or run.error for run in runs)
+
+
+LINKED = {"private Cox fit": ("verticox", "fit"), "table": ("scalar_product", "contingency")}
+
+
+def identified(which: str, place: int, own: str | None) -> list[dict[int, float]]:
+    """Return what every organization debited where the person has its identifier at all stations, and where one station has `own` for it.
+
+    Both must be answered, or refused alike.
+    """
+    question = next(one for one in QUESTIONS if one.linked and (one.method, one.steps[0][0]) == LINKED[which])
+    case = plain(question)
+    neighbour = copy.deepcopy(case)
+    holders = [entry["columns"] for entry in neighbour.organizations if entry["columns"]]
+    holders[place]["id"][PERSON] = own
+    runs = [kit.record(one) for one in (kit.made_private(each, 1.0, 1e-6) for each in (case, neighbour))]
+    told_apart(case, neighbour)
+    return [dict(run.debits) for run, *_ in runs]
+
+
+@pytest.mark.parametrize("which", LINKED)
+@pytest.mark.parametrize(("place", "own"), [(0, None), (1, "8"), (2, "")])
+def test_no_identifier_decides_a_refusal(which: str, place: int, own: str | None) -> None:
+    """Any column may be named as that of identifiers, so what is said of a gap, or of the same value twice, would be said of any cell."""
+    debits = identified(which, place, own)
+    assert debits[0] == debits[1] != {}
+
+
+@pytest.mark.parametrize("own", [None, "8"])
+def test_control_records_that_are_matched_for_exact_answers_refuse(own: str | None) -> None:
+    exact = property(lambda question: Setup(question.helper, question.stations, "id", False, {}, "published", False))
+    with mock.patch.object(Matched, "matching", exact), pytest.raises(kit.Leak, match="some rows (have no|repeat)"):
+        identified("private Cox fit", 0, own)
 
 
 def test_control_a_refusal_because_of_a_value_is_found() -> None:

@@ -44,6 +44,8 @@ class Question(Message):
         Whether squares of score residuals are wanted.
     cluster : str or None
         Column, of any station, by which these are summed first.
+    private: bool
+        Whether noise is added to all that is told: rows without an identifier, or with another row's, are left out and not refused.
     """
 
     time: str
@@ -61,6 +63,7 @@ class Question(Message):
     entry: str | None = None
     robust: bool = False
     cluster: str | None = None
+    private: bool = False
 
     @property
     def flat(self) -> bool:
@@ -75,7 +78,7 @@ class Question(Message):
     @property
     def matching(self) -> Setup:
         """How records are matched by an identifier: the same at central and at stations, whose keys are bound to it."""
-        return Setup(self.helper, self.stations, self.id_column or "", False, {}, "published", False)
+        return Setup(self.helper, self.stations, self.id_column or "", False, {}, "published", False, self.private)
 
     def __post_init__(self) -> None:
         if len(self.stations) < 2 or self.helper in self.stations:
@@ -99,6 +102,13 @@ class Ordered(Message):
 
     def __post_init__(self) -> None:
         check_sizes(self.rows, [])
+        if self.question.private is not self.noisy:
+            raise ValueError("records are matched as for exact answers, or as for noisy ones, and the others are asked for")
+
+    @property
+    def noisy(self) -> bool:
+        """Whether noise is added to all that is told of the rows."""
+        return False
 
 
 class PrepareRequest(Ordered):

@@ -17,6 +17,11 @@ class ArrangeRequest(Ordered):
 
     asked: Asked
 
+    @property
+    def noisy(self) -> bool:
+        """Whether the fit is."""
+        return self.asked.noise.private
+
 
 class ArrangeReply(Message):
     """Which columns are here, and the number of common records: public in the relation of the promise."""
