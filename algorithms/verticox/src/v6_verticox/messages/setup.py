@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import field
+from typing import ClassVar
 
 from fedbayes.bayes.formulae.term_reader import read_terms
 from fedbayes.federation import Exact, Message
@@ -94,7 +95,9 @@ class Question(Message):
 
 
 class Ordered(Message):
-    """A question about rows in the common order."""
+    """A question about rows in the common order; `noisy` says of a class of requests whether noise is added to all that is told of these."""
+
+    noisy: ClassVar[bool] = False
 
     question: Question
     rows: int
@@ -103,12 +106,9 @@ class Ordered(Message):
     def __post_init__(self) -> None:
         check_sizes(self.rows, [])
         if self.question.private is not self.noisy:
-            raise ValueError("records are matched as for exact answers, or as for noisy ones, and the others are asked for")
-
-    @property
-    def noisy(self) -> bool:
-        """Whether noise is added to all that is told of the rows."""
-        return False
+            raise ValueError(
+                "records are matched as for noisy answers where exact ones are asked for, or the other way round"
+            )
 
 
 class PrepareRequest(Ordered):

@@ -86,7 +86,7 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
         list(parties.stations),
         helper,
         options.identifier or None,
-        private=asked.noise.private,
+        private=True,
     )
     rows, orders = aligned(federation, matched)
     requests = {member: ArrangeRequest(matched, rows, own, asked) for member, own in orders.items()}

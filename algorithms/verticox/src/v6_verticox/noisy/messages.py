@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fedbayes.federation import Broadcast, Message, Public, Sealed, Share
 from fedbayes.typing import Array
 
@@ -15,12 +17,9 @@ MOST_STAGES = 10
 class ArrangeRequest(Ordered):
     """Put the rows in the common order, and say which columns are here; `asked` has the features in any order."""
 
-    asked: Asked
+    noisy: ClassVar[bool] = True
 
-    @property
-    def noisy(self) -> bool:
-        """Whether the fit is."""
-        return self.asked.noise.private
+    asked: Asked
 
 
 class ArrangeReply(Message):
