@@ -18,8 +18,16 @@ import numpy as np
 import pytest
 from harness.cases import Case
 
-from fedbayes.federation.horizontal import Columns
+from fedbayes.federation.horizontal import Columns, CountNoise
+from fedbayes.federation.horizontal.units import ROW
 from fedbayes.federation.station import Station
+from fedbayes.federation.vertical.messages import Setup
+from v6_verticox.horizontal.messages import Question as Fitted
+from v6_verticox.horizontal.private.messages import Asked
+from v6_verticox.messages.scoring import LocateRequest
+from v6_verticox.messages.setup import PrepareRequest
+from v6_verticox.messages.setup import Question as Matched
+from v6_verticox.noisy.messages import ArrangeRequest
 
 ROWS = 30
 PERSON = 7
@@ -201,6 +209,59 @@ def test_one_record_decides_no_refusal(
     pair = edge(question, column, kind, everywhere)
     runs = told_apart(*(pair[::-1] if turned else pair))
     assert all(run.answer is not None or run.error for run in runs)
+
+
+LINKED = {"private Cox fit": ("verticox", "fit"), "table": ("scalar_product", "contingency")}
+
+
+def identified(which: str, place: int, own: str | None) -> list[dict[int, float]]:
+    """Return what every organization debited where the person has its identifier at all stations, and where one station has `own` for it.
+
+    Both must be answered, or refused alike.
+    """
+    question = next(one for one in QUESTIONS if one.linked and (one.method, one.steps[0][0]) == LINKED[which])
+    case = plain(question)
+    neighbour = copy.deepcopy(case)
+    holders = [entry["columns"] for entry in neighbour.organizations if entry["columns"]]
+    holders[place]["id"][PERSON] = own
+    runs = [kit.record(one) for one in (kit.made_private(each, 1.0, 1e-6) for each in (case, neighbour))]
+    told_apart(case, neighbour)
+    return [dict(run.debits) for run, *_ in runs]
+
+
+@pytest.mark.parametrize("which", LINKED)
+@pytest.mark.parametrize(("place", "own"), [(0, None), (1, "8"), (2, "")])
+def test_no_identifier_decides_a_refusal(which: str, place: int, own: str | None) -> None:
+    """Any column may be named as that of identifiers, so what is said of a gap, or of the same value twice, would be said of any cell."""
+    debits = identified(which, place, own)
+    assert debits[0] == debits[1] != {}
+
+
+def matched(private: bool) -> Matched:
+    return Matched("time", "event", ["age"], None, [1, 2], 3, "id", private=private)
+
+
+def noisy_request(question: Matched, rows: int, order: list[Any]) -> ArrangeRequest:
+    domain = {"age": {"bounds": [0, 100]}}
+    fitted = Fitted("time", "event", domain, {}, [10.0, 20.0], [2], "breslow", "complete", {}, "", "", "", "")
+    return ArrangeRequest(question, rows, order, Asked(fitted, CountNoise("distributed", 1.0, 1e-6), ROW))
+
+
+@pytest.mark.parametrize("own", [None, "8"])
+def test_control_records_that_are_matched_for_exact_answers_refuse(own: str | None) -> None:
+    exact = property(lambda question: Setup(question.helper, question.stations, "id", False, {}, "published", False))
+    with mock.patch.object(Matched, "matching", exact), pytest.raises(kit.Leak, match=r"some rows (have no|repeat)"):
+        identified("private Cox fit", 0, own)
+
+
+@pytest.mark.parametrize(
+    ("private", "request_of"), [(True, PrepareRequest), (True, LocateRequest), (False, noisy_request)]
+)
+def test_records_are_matched_as_the_answers_are_made(private: bool, request_of: Any) -> None:
+    """Where central says otherwise, exact answers would leave out a row without a word, and noisy ones refuse because of one."""
+    assert request_of(matched(not private), 0, [])
+    with pytest.raises(ValueError, match="matched as for noisy answers"):
+        request_of(matched(private), 0, [])
 
 
 def test_control_a_refusal_because_of_a_value_is_found() -> None:

@@ -11,7 +11,7 @@ from fedbayes.bayes.evaluation.coarse import seed_of
 from fedbayes.bayes.evaluation.small_counts import grouped
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import DataProblem, MessageError, schema_errors
+from fedbayes.federation.errors import DataProblem, MembersError, MessageError, schema_errors
 from fedbayes.federation.guards.announced import check_shown
 from fedbayes.federation.guards.arrival import check_claimed
 from fedbayes.federation.guards.once import ONE_QUESTION, asked_once
@@ -122,7 +122,11 @@ def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
 
 
 def _check_tested(station: Station, model: Ensemble) -> None:
-    """Raise `MessageError` unless the members are one of each station, tested once in a job: by two that differ in one row it would be told."""
+    """Raise `MessageError` unless the members are one of each station, all of which are asked to test them, once in a job.
+
+    By two that differ in one row it would be told; and where fewer test a member, what one of them finds.
+    """
+    station.require_asked()
     asked_once(station, "tested members", station.round_name, ONE_QUESTION)
     own = sorted(tuple(member.stations) for member in model.members)
     if own != sorted((one,) for one in station.require_members().stations):
@@ -176,12 +180,13 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
     Notes
     -----
     **Reveals** the records to this station, the sum of the votes over all stations to central.
-    **Assumes** that at least two stations do not collude with central.
+    **Assumes** that at least two stations with members do not collude with central.
     """
     station.require_predictions()
     check_claimed(station, request.model)
-    scored_once(station, "outside")
     model = Ensemble.read(request.model)
+    _check_voters(station, model)
+    scored_once(station, "outside")
     records: Mapping[str, Any] = request.records or {}
     rows = len(next(iter(records.values()), []))
     size = (rows, len(model.classes))
@@ -194,3 +199,17 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
             here = model.present(member, records, rows)[:, None]
             added, behind = added + ballot * here, behind + weight * here
     return VotesReply(station.mask(station.exact(votes.encode(added, behind), "predictions", queries=rows)), {}, None)
+
+
+def _check_voters(station: Station, model: Ensemble) -> None:
+    """Raise `MembersError` where the votes of members that stayed are asked of fewer of their stations than the node demands, unless of all of two or more.
+
+    Stations without such a member add zeros, which hide nobody's votes.
+    """
+    keepers = {member.leader for member in model.members if member.network is None and member.weight > 0}
+    asked, least = keepers & station.summed_over(), station.policy.minimum_organizations
+    if len(asked) < least and (asked != keepers or len(asked) < 2):
+        raise MembersError(
+            f"organizations: fewer of them have a secret member of the model than this node demands (minimum_organizations={least}); name all "
+            "organizations of the fit"
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import field
+from typing import ClassVar
 
 from fedbayes.bayes.formulae.term_reader import read_terms
 from fedbayes.federation import Exact, Message
@@ -44,6 +45,8 @@ class Question(Message):
         Whether squares of score residuals are wanted.
     cluster : str or None
         Column, of any station, by which these are summed first.
+    private: bool
+        Whether noise is added to all that is told: rows without an identifier, or with another row's, are left out and not refused.
     """
 
     time: str
@@ -61,6 +64,7 @@ class Question(Message):
     entry: str | None = None
     robust: bool = False
     cluster: str | None = None
+    private: bool = False
 
     @property
     def flat(self) -> bool:
@@ -75,7 +79,7 @@ class Question(Message):
     @property
     def matching(self) -> Setup:
         """How records are matched by an identifier: the same at central and at stations, whose keys are bound to it."""
-        return Setup(self.helper, self.stations, self.id_column or "", False, {}, "published", False)
+        return Setup(self.helper, self.stations, self.id_column or "", False, {}, "published", False, self.private)
 
     def __post_init__(self) -> None:
         if len(self.stations) < 2 or self.helper in self.stations:
@@ -91,7 +95,9 @@ class Question(Message):
 
 
 class Ordered(Message):
-    """A question about rows in the common order."""
+    """A question about rows in the common order; `noisy` says of a class of requests whether noise is added to all that is told of these."""
+
+    noisy: ClassVar[bool] = False
 
     question: Question
     rows: int
@@ -99,6 +105,10 @@ class Ordered(Message):
 
     def __post_init__(self) -> None:
         check_sizes(self.rows, [])
+        if self.question.private is not self.noisy:
+            raise ValueError(
+                "records are matched as for noisy answers where exact ones are asked for, or the other way round"
+            )
 
 
 class PrepareRequest(Ordered):

@@ -86,6 +86,7 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
         list(parties.stations),
         helper,
         options.identifier or None,
+        private=True,
     )
     rows, orders = aligned(federation, matched)
     requests = {member: ArrangeRequest(matched, rows, own, asked) for member, own in orders.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fedbayes.federation import Broadcast, Message, Public, Sealed, Share
 from fedbayes.typing import Array
 
@@ -14,6 +16,8 @@ MOST_STAGES = 10
 
 class ArrangeRequest(Ordered):
     """Put the rows in the common order, and say which columns are here; `asked` has the features in any order."""
+
+    noisy: ClassVar[bool] = True
 
     asked: Asked
 

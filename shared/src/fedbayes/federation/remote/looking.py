@@ -14,7 +14,7 @@ from ...typing import Integers
 from ..declare import TARGET, argument
 from ..decorators import central, partial
 from ..errors import ArgumentError, DataProblem, MembersError, MessageError, schema_errors, too_few_with_data
-from ..gate import Exact, Masked, Public
+from ..gate import Masked, Public, Share
 from ..guards.once import ONE_QUESTION, asked_once
 from ..horizontal.answers import preflight
 from ..horizontal.counts import MOST_CELLS, rule_of_each, signed
@@ -26,16 +26,13 @@ from ..jobs.transport import summed
 from ..kinds import COLUMNS
 from ..messages.codec import Message
 from ..questions.shown import Shown
-from ..results import not_private
 from ..rounds import Federation
 from ..station import Station
+from .alone import opened_alone, sealed_alone
+from .wording import LOUD, statement, warn
 
 FUNCTION = "partial_describe"
 FORMAT = "fedbayes.description/1"
-LOUD = 5
-"""Deviations of noise above which a noisy count is taken for more than noise."""
-MUCH = 0.05
-"""Of a column's records: so many outside its domain are more than slips."""
 
 
 class Describe(Budget, Units, Members):
@@ -96,7 +93,7 @@ class DescribeRequest(Message):
         Whom the promise is for.
     holders : dict of str to list of int
         Column -> the organizations that have it. Each checks its own part, and masks are bound to the request: so a station knows of which column
-        the answer tells about it alone.
+        the answer tells about it alone, and central reads that only if all others have found that they lack the column.
     """
 
     domain: dict[str, Any]
@@ -124,16 +121,23 @@ class DescribeRequest(Message):
         """Column -> number of its cells, in order."""
         return {column.name: profile.width(column, self.rule(column)) for column in self.schema}
 
+    @property
+    def homes(self) -> dict[str, int]:
+        """Column -> the organization that alone has it and tells of it exactly; none under noise that promises."""
+        alone = {} if self.noise.promises else self.holders
+        return {name: members[0] for name, members in alone.items() if len(members) == 1}
+
     def rule(self, column: Column) -> Any:
         """Return the bins of a column; of no meaning for one with categories."""
         return bins_of(self.bins, column.name)
 
 
 class DescribeReply(Message):
-    """A station's counts under masks, what may be shown of columns that it alone has, and the smallest count that its node lets be published."""
+    """A station's counts under masks, what it alone tells (`alone`): sealed, with masked keys; and the smallest count that its node lets be published."""
 
     vector: Masked
-    alone: Exact[dict[str, Shown]] | None
+    alone: Share[bytes] | None
+    keys: Masked | None
     minimum_count: Public[int]
 
 
@@ -144,8 +148,9 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
     Notes
     -----
     **Reveals** to central the sum over the stations, of columns that several have; of a column that this station alone has what the result shows,
-    noisy as asked. Organizations without data add masks and noise like the others, so that two stations and a helper suffice, but for exact sums of
-    columns that several have: as many must have these as the node demands organizations. With data at one alone nothing exact leaves it.
+    noisy as asked, once all have answered. Organizations without data add masks and noise like the others, so that two stations and a helper suffice,
+    but for exact sums of columns that several have: as many must have these as the node demands organizations. With data at one alone nothing exact
+    leaves it.
     No value of the table is refused, but without noise the borders of such a column are held against those of earlier exact answers.
     **Assumes** that at least two stations do not collude with central and,
     for noise, that the honest fraction of the stations adds its share and keeps it secret.
@@ -155,15 +160,16 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
         asked_once(station, "description", station.round_name, ONE_QUESTION)
     held = _held(station, request)
     _check_holders(station, request)
-    counted = _counted(station, request, held)
-    alone = [] if request.noise.promises else [name for name in held if request.holders[name] == [station.organization]]
+    counted, homes = _counted(station, request, held), request.homes
+    alone = [name for name in held if homes.get(name) == station.organization]
     shown = _shown(station, request, {name: counted[name] for name in alone})
+    sealed, keys = sealed_alone(station, homes, shown)
     zeros = {name: np.zeros(width, dtype=np.int64) for name, width in request.widths.items()}
     summed_counts = {**zeros, **{name: counts for name, counts in counted.items() if name not in alone}}
     queries = [Query(counts, nonnegative=True) for counts in summed_counts.values()]
     several = any(len(members) > 1 for members in request.holders.values())
     content = release(station, queries, request.noise, "description of columns", summed=several)
-    return DescribeReply(station.mask(content), shown, station.public(station.policy.minimum_count))
+    return DescribeReply(station.mask(content), sealed, keys, station.public(station.policy.minimum_count))
 
 
 def _held(station: Station, request: DescribeRequest) -> list[str]:
@@ -185,10 +191,8 @@ def _check_holders(station: Station, request: DescribeRequest) -> None:
         raise MembersError(f"column '{few[0]}': {too_few_with_data(least)}; or leave it out")
 
 
-def _shown(station: Station, request: DescribeRequest, counted: dict[str, Integers]) -> Exact[dict[str, Shown]] | None:
-    """Return what may be shown of columns that this station alone has, after their borders were held against earlier answers; None of none."""
-    if not counted:
-        return None
+def _shown(station: Station, request: DescribeRequest, counted: dict[str, Integers]) -> dict[str, Shown]:
+    """Return what may be shown of columns that this station alone has, after their borders were held against earlier answers."""
     minimum = station.policy.minimum_count
     shown = {
         name: Shown.of(request.schema[name], counts, request.rule(request.schema[name]), minimum)
@@ -196,7 +200,7 @@ def _shown(station: Station, request: DescribeRequest, counted: dict[str, Intege
     }
     for name, column in shown.items():
         station.history.note_described(name, request.domain, column.cuts)
-    return station.further(shown)
+    return shown
 
 
 def _counted(station: Station, request: DescribeRequest, held: list[str]) -> dict[str, Integers]:
@@ -238,13 +242,7 @@ def describe(federation: Federation, asked: Describe) -> dict[str, Any]:
     total = signed(summed([reply.vector for reply in replies.values()]), sum(widths.values()))
     parts = dict(zip(widths, np.split(total, np.cumsum(list(widths.values()))[:-1]), strict=True))
     minimum = 0 if asked.added.promises else max(reply.minimum_count.value for reply in replies.values())
-    shown = {
-        name: column
-        for member, reply in replies.items()
-        if reply.alone is not None
-        for name, column in reply.alone.value.items()
-        if request.holders.get(name) == [member]
-    }
+    shown = opened_alone(request.homes, replies)
     noise = {
         name: asked.added.deviation(len(widths), 1.0, 1.0, size, len(parties.members), nonnegative=True)
         for name, size in widths.items()
@@ -255,46 +253,9 @@ def describe(federation: Federation, asked: Describe) -> dict[str, Any]:
         if name not in shown:
             shown[name] = Shown.of(column, parts[name], request.rule(column), minimum, LOUD * noise[name])
         described[name] = {"organizations": holders, **shown[name].entry(column)}
-        _warn(federation, name, shown[name], noise[name])
+        warn(federation, name, shown[name], noise[name])
     return federation.result(
         model={"format": FORMAT, "columns": described},
-        privacy=_statement(asked, len(widths)),
+        privacy=statement(asked.added, asked.whom, len(widths)),
         diagnostics={"noise": noise} if asked.added.private else {"minimum_count": minimum},
-    )
-
-
-def _warn(federation: Federation, name: str, shown: Shown, noise: float) -> None:
-    """Warn of a column of which nearly nothing, or much, is not understood, as far as its counts are more than noise; only what is shown is looked at."""
-    if shown.records <= LOUD * noise * np.sqrt(len(shown.counts)):
-        federation.warn(
-            f"column '{name}': the noise is larger than all counts together; give a larger epsilon or fewer columns"
-        )
-    elif shown.nearly_all == "outside":
-        federation.warn(
-            f"column '{name}': nearly all its values are outside its domain; correct the domain or the column's name"
-        )
-    elif shown.nearly_all:
-        federation.warn(f"column '{name}' is nearly empty")
-    elif (outside := shown.counts[-2] or 0) - LOUD * noise > MUCH * shown.records:
-        federation.warn(
-            f"column '{name}': {outside / shown.records:.0%} of its values are outside its domain (another category, no number, or beyond "
-            "the bounds), perhaps all of one station; `fedbayes domain check` shows it in a station's own file"
-        )
-
-
-def _statement(asked: Describe, columns: int) -> dict[str, Any]:
-    noise = asked.added
-    reveals = {
-        "researcher": "the counts of every column over the stations, and who has which column",
-        "central": "the same, of columns that several stations have before small counts are hidden",
-        "stations": "which columns are asked for",
-        "helper": "which columns are asked for",
-    }
-    if not noise.private:
-        return not_private("the counts are exact; give epsilon for noisy ones", reveals)
-    return noise.statement(
-        asked.whom,
-        composition=f"{columns} queries, one a column; an even split of the budget",
-        sensitivity="1 count a column; a row is one of a station's table, so whoever has rows of the same column at several stations has as many",
-        reveals=reveals,
     )
