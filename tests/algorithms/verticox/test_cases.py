@@ -170,7 +170,7 @@ def test_robust_errors_are_the_sandwich(
 def test_control_unchecked_robust_errors_with_and_without_one_pair_tell_of_it(ward: pd.DataFrame) -> None:
     place = np.arange(len(ward))
     frame = ward.assign(pair=np.where(place == 7, 4, place))
-    with mock.patch("v6_verticox.horizontal.tallies.carried_by_few", return_value=False):
+    with mock.patch("v6_verticox.horizontal.settling.carried_by_few", return_value=False):
         models = [ask(frame, {**CLINIC, **one})["model"] for one in ({"robust": True}, {"cluster": "pair"})]
     naive = np.linalg.inv(models[0]["naive_covariance"])
     told = naive @ (np.array(models[1]["covariance"]) - models[0]["covariance"]) @ naive

@@ -334,10 +334,17 @@ def test_points_are_for_the_question_that_was_tallied(clinic: pd.DataFrame, what
                 self.tallied = replace(self.tallied, centre=self.tallied.centre + 0.5)
             return found
 
-    texts = {"domain": "this fit", "features": "this fit", "spent": "this matrix of squares"}
+    other = "{} has been asked for with"
+    texts = {
+        "domain": other.format("this fit"),
+        "features": other.format("this fit"),
+        "times": "a sum is asked for on another grid",
+        "centre": other.format("the points of this fit"),
+        "spent": other.format("this matrix of squares"),
+    }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(central, "Sums", Deviating)
-        with pytest.raises(MessageError, match=texts.get(what, "the points of this fit") + " has been asked for with"):
+        with pytest.raises(MessageError, match=texts[what]):
             ask(clinic, CLINIC)
 
 

@@ -76,7 +76,7 @@ def test_measures_are_those_of_the_pooled_records() -> None:
     areas = survival.dynamic_areas(time, event, risk, np.zeros(432), np.array([20.0, 35.0, 45.0]), 1e-9)
     np.testing.assert_allclose(found["auc_by_time"], np.array(areas, dtype=float), atol=5e-3)
     assert result["federation"]["rounds"] == 3
-    assert result["federation"]["bytes"] < 310_000
+    assert result["federation"]["bytes"] < 750_000
     assert result["concordance"] == found["concordance"]
     assert result["privacy"]["differentially_private"] is False
 

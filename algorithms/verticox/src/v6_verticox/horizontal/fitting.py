@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,8 +15,9 @@ from fedbayes.typing import Floats
 from ..cox.entering import solved
 from ..cox.likelihood import FAR, check_collinear, check_far
 from .likelihood import RiskSums
-from .messages import MOST_EVALUATIONS, Point, RiskRequest, ScoresRequest, SquaresRequest
+from .messages import MOST_EVALUATIONS, Point
 from .partials import BITS
+from .requests import OfPoint, RiskRequest, ScoresRequest, SquaresRequest
 from .tallies import Tallied, widths
 
 SHORTEST = 1e-9  # relative loss of the likelihood that is rounding
@@ -42,6 +42,7 @@ class Sums:
     def __init__(self, federation: Federation, stations: Sequence[int], tallied: Tallied, limit: int) -> None:
         self.federation, self.stations, self.tallied, self.limit = federation, stations, tallied, limit
         self.number = 0
+        self.unshown = tallied.shown
         self.concordance: float | None = None
 
     def at(self, coefficients: Floats) -> RiskSums | None:
@@ -97,7 +98,8 @@ class Sums:
         squares[np.triu_indices(columns)] = values[:upper]
         return np.asarray(squares + np.triu(squares, 1).T), values[upper:]
 
-    def _sum(self, function: str, request: Any, length: int) -> Floats | None:
+    def _sum(self, function: str, request: OfPoint, length: int) -> Floats | None:
+        request, self.unshown = replace(request, shown=self.unshown), None
         values = whole_sums(self.federation, function, request, self.stations, length + 1)
         return None if values[-1] else values[:-1] / 2.0**BITS
 

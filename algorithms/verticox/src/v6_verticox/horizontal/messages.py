@@ -1,4 +1,4 @@
-"""What travels in a fit over horizontally split records: the question, and one request a round."""
+"""What travels in a fit over horizontally split records: the question, and the point at which sums are asked for."""
 
 from __future__ import annotations
 
@@ -147,12 +147,6 @@ def reference_of(column: Column, wanted: Any) -> str:
     return category if category in column.keys else min(column.keys)
 
 
-class TallyRequest(Message):
-    """Ask for the counts of events and censored records by time of the grid, and for moments of the columns."""
-
-    question: Question
-
-
 class Point(Message):
     """Where sums are asked for.
 
@@ -179,75 +173,3 @@ class Point(Message):
             check_array(name, getattr(self, name), (len(self.question.labels),))
         if np.any(self.scale <= 0.0) or not 1 <= self.number <= MOST_EVALUATIONS:
             raise ValueError("scale must be positive, and number one of those that are allowed")
-
-
-class RiskRequest(Message):
-    """Ask for the sums over risk sets at a point: of relative risks, and of columns weighted by them."""
-
-    point: Point
-
-
-class SquaresRequest(Message):
-    """Ask for one matrix of squares over all records, each weighted by its risk and what the times up to its own have, and for concordance.
-
-    Parameters
-    ----------
-    point : Point
-    spent : ndarray of float, (times,)
-        Hazard of a record with no effect at each time.
-    tied : ndarray of float, (times,)
-        What an event's own time has less of it, with Efron's ties.
-    records : int
-        Of all stations: numbers of pairs are told in units of its square.
-    """
-
-    point: Point
-    spent: Array
-    tied: Array
-    records: int
-
-    def __post_init__(self) -> None:
-        check_hazards(self.point, self.spent, self.tied)
-        if self.records < 1:
-            raise ValueError("records must be at least 1")
-
-
-def check_hazards(point: Point, spent: Array, tied: Array) -> None:
-    """Raise `ValueError` unless these are numbers by time, finite and not negative."""
-    for name, array in (("spent", spent), ("tied", tied)):
-        check_array(name, array, (len(point.question.times),), least=0.0)
-
-
-class WeighRequest(Message):
-    """Ask for the sums of case weights and of their squares over events, others and who enters, by time of the united grid."""
-
-    question: Question
-
-
-class ScoresRequest(Message):
-    """Ask for the sum over the clusters of the products of their summed score residuals.
-
-    Parameters
-    ----------
-    point : Point
-        The last one.
-    spent, tied : ndarray of float, (times,)
-        As for the squares.
-    mean : ndarray of float, (times, columns)
-        Of the columns at risk.
-    drift, spared : ndarray of float, (times, columns)
-        The hazard times that mean, and what an event's own time has less of it.
-    """
-
-    point: Point
-    spent: Array
-    tied: Array
-    mean: Array
-    drift: Array
-    spared: Array
-
-    def __post_init__(self) -> None:
-        check_hazards(self.point, self.spent, self.tied)
-        shape = (len(self.point.question.times), len(self.point.coefficients))
-        for name in ("mean", "drift", "spared"):
-            check_array(name, getattr(self, name), shape)

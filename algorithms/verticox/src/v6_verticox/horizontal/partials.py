@@ -2,54 +2,59 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import MessageError
+from fedbayes.federation.errors import ArgumentError, MessageError
+from fedbayes.federation.gate import Exact
 from fedbayes.federation.horizontal import SumReply
 from fedbayes.federation.perimeter.manifest import digest_of
-from fedbayes.typing import Array, Floats
+from fedbayes.typing import Array, Floats, Integers
 
-from .grid import Tally
-from .messages import Point, Question, RiskRequest, ScoresRequest, SquaresRequest, TallyRequest, WeighRequest
+from .grid import Masses, Tally
+from .messages import Question
+from .requests import OfPoint, RiskRequest, ScoresRequest, SquaresRequest, TallyRequest, WeighRequest
 from .rows import Rows, agreement, read, score_products, weighted_squares
+from .settling import settled, settled_by_weights
 from .slots import Slots
+from .witnessed import Added, Following, Opening, WitnessedReply, add_up, added, witnessed
 
 BITS = 32
 """Of the fraction of sums over risk sets."""
 LARGEST = 2.0**30
 """Of a sum over all stations; a station whose part may lead beyond says so in the last number, and the point is taken nearer."""
+OTHER_GRID = "a sum is asked for on another grid than the one that the counts over all stations give; the job stops"
 HIGHEST = 60.0  # of a linear predictor: what is beyond is far too large for any sum
 
 
 @partial
-def partial_tally(station: Station, request: TallyRequest) -> SumReply:
+def partial_tally(station: Station, request: TallyRequest) -> WitnessedReply:
     """Count events and censored records by time of the grid, and add up the columns and their squares.
 
     **Reveals** to central, over all stations, the events, the other records and those that enter by time of the grid, the number of clusters and what
     records in those of several weigh (sums of weights and of their squares), how many values are at a bound, how many records have a category, means and
-    deviations of the columns. **Assumes** that at least two stations do not collude with central.
+    deviations of the columns; with the next request to the stations, too. **Assumes** that at least two stations do not collude with central.
     """
-    rows = read_rows(station, request.question)
-    tally = Tally.of(rows, request.question)
-    once(station, "tallied", "this fit", **_unchanged(request.question))
-    return SumReply(station.mask(station.exact(tally.vector(), "a Cox model")))
+    question = request.question
+    tally = Tally.of(read_rows(station, request), question)
+    once(station, "tallied", "this fit", **_unchanged(question))
+    return witnessed(station, station.exact(tally.vector(), "a Cox model"), **_grid(question))
 
 
 @partial
-def partial_weigh(station: Station, request: WeighRequest) -> SumReply:
+def partial_weigh(station: Station, request: WeighRequest) -> WitnessedReply:
     """Add up case weights and their squares over the events, the other records and those that enter, by time of the united grid.
 
-    **Reveals** to central these sums over all stations, about none or `minimum_count` records or more each. **Assumes** that at least two stations do not
-    collude with central.
+    **Reveals** to central, and with the next request to the stations, these sums over all stations, about none or `minimum_count` records or more each.
+    **Assumes** that at least two stations do not collude with central.
     """
-    tallied(station, request.question)
-    rows, slots = read_rows(station, request.question), request.question.slots
-    once(station, "weighed", "the weights", times=np.array(request.question.times))
-    return masked(station, sums_by_place(rows, slots, rows.weight))
+    question = request.question
+    rows = read_rows(station, request)
+    return witnessed(station, fixed(station, sums_by_place(rows, question.slots, rows.weight)), **_grid(question))
 
 
 @partial
@@ -60,7 +65,7 @@ def partial_risk(station: Station, request: RiskRequest) -> SumReply:
     collude with central.
     """
     point = request.point
-    rows, columns, risk = _at(station, point)
+    rows, columns, risk = _at(station, request)
     dead, slots = rows.event, point.question.slots
     weighted = np.concatenate([risk[:, None], risk[:, None] * columns], axis=1)
     died = (columns * rows.weight[:, None])[dead]
@@ -77,7 +82,7 @@ def partial_squares(station: Station, request: SquaresRequest) -> SumReply:
     **Reveals** to central the sums over all stations: one symmetric matrix, and how many pairs of records of one station can be compared and agree.
     **Assumes** that at least two stations do not collude with central.
     """
-    rows, columns, risk = _at(station, request.point)
+    rows, columns, risk = _at(station, request)
     content = {"spent": request.spent, "tied": request.tied, "records": request.records}
     once(station, f"squares-{request.point.number}", "this matrix of squares", **content)
     slots = request.point.question.slots
@@ -97,7 +102,7 @@ def partial_scores(station: Station, request: ScoresRequest) -> SumReply:
     """
     if not request.point.question.robust:
         raise MessageError("score residuals are no part of this question, by which weights were judged; the job stops")
-    rows, columns, risk = _at(station, request.point)
+    rows, columns, risk = _at(station, request)
     residuals = np.concatenate([request.mean, request.drift, request.spared], axis=1)
     hazards = {"spent": request.spent, "tied": request.tied, "number": request.point.number}
     once(station, "scored", "the score residuals", told=residuals, **hazards)
@@ -115,20 +120,88 @@ def sums_by_place(rows: Rows, slots: Slots, sizes: Floats) -> Floats:
     return np.concatenate(parts)
 
 
-def read_rows(station: Station, question: Question) -> Rows:
-    """Return the station's records, if the node lets exact answers about them out."""
+def read_rows(station: Station, request: Opening | Following) -> Rows:
+    """Return the station's records, if the node lets exact answers about them out: the one way from a request to them.
+
+    A request that is not the first of its job has to follow from what all stations sent before (`check_follows`), so that none can forget it.
+    """
+    question = request.asked
     station.require_private(False, question.design is not None and question.design.terms.has_formula)
+    if isinstance(request, Following):
+        if request.shown is not None:
+            add_up(station, request.shown)
+        check_follows(request, station)
     return read(station, question)
 
 
-def _at(station: Station, point: Point) -> tuple[Rows, Floats, Floats]:
-    """Return the records, their columns centred and scaled, and their relative risks times case weights; refuse a point under a number that was used."""
-    question = point.question
+@singledispatch
+def check_follows(request: Following, station: Station) -> None:
+    """Refuse a request that does not follow from the sums that this station has added up; of each kind of request something else does.
+
+    Raises
+    ------
+    MessageError
+        If it does not.
+    ThresholdError, ArgumentError
+        If nothing may follow from these sums.
+    """
+    raise MessageError("nothing says from which sums this request has to follow; the job stops")
+
+
+@check_follows.register
+def _(request: WeighRequest, station: Station) -> None:
+    tallied(station, request.question)
+    refuse_other_grid(_settled(station, request.question)[0], request.question)
+
+
+@check_follows.register
+def _(request: OfPoint, station: Station) -> None:
+    question = request.point.question
     tallied(station, question)
-    grid = {"times": question.times, "sizes": question.sizes}
-    once(station, "scaled", "the points of this fit", **grid, centre=point.centre, scale=point.scale)
+    united, counts = _settled(station, question)
+    if question.weights:
+        sums = added(station, "partial_weigh")
+        weighed = weights_of(sums.numbers(6 * united.slots.count + 1), united)
+        united, counts = settled_by_weights(united, weighed, counts, sums.minimum_count)
+    refuse_other_grid(united, question)
+    records = counts.events[0, united.slots.timed].sum() + counts.censored[0].sum()
+    if isinstance(request, SquaresRequest) and request.records != records:
+        raise MessageError("numbers of pairs are asked for in other units than those of all records; the job stops")
+
+
+def _settled(station: Station, question: Question) -> tuple[Question, Masses]:
+    return settled(*tally_of_all(added(station, "partial_tally"), question))
+
+
+def tally_of_all(sums: Added, question: Question) -> tuple[Question, Tally, int]:
+    """Return the question as it was tallied, the tally that a station has added up, and what is enough."""
+    asked = replace(question, times=sums.kept["times"].tolist(), sizes=sums.kept["sizes"].tolist())
+    return asked, Tally.read(sums.numbers(sum(Tally.widths(asked))), asked), sums.minimum_count
+
+
+def _grid(question: Question) -> dict[str, Any]:
+    return {"times": np.array(question.times, dtype=np.float64), "sizes": np.array(question.sizes, dtype=np.int64)}
+
+
+def refuse_other_grid(united: Question, asked: Question) -> None:
+    """Raise `MessageError` unless two questions have one grid."""
+    if (united.times, united.sizes) != (asked.times, asked.sizes):
+        raise MessageError(OTHER_GRID)
+
+
+def weights_of(sums: Integers, question: Question) -> Masses:
+    """Return the masses that `partial_weigh` adds up, from all of its sum; `ArgumentError` if the weights are too large."""
+    if sums[-1]:
+        raise ArgumentError("weights: their sums are too large; divide them by their mean")
+    return Masses.read(sums[:-1] / 2.0**BITS, question.slots.count)
+
+
+def _at(station: Station, request: OfPoint) -> tuple[Rows, Floats, Floats]:
+    """Return the records, their columns centred and scaled, and their relative risks times case weights; refuse a point under a number that was used."""
+    point = request.point
+    rows = read_rows(station, request)
+    once(station, "scaled", "the points of this fit", centre=point.centre, scale=point.scale)
     once(station, f"point-{point.number}", "this point of the fit", coefficients=point.coefficients)
-    rows = read_rows(station, point.question)
     columns = (rows.columns - point.centre) / point.scale
     return rows, columns, rows.weight * np.exp(np.minimum(columns @ point.coefficients, HIGHEST))
 
@@ -155,9 +228,13 @@ def once(station: Station, name: str, subject: str, **asked: Any) -> None:
 
 
 def masked(station: Station, values: Floats) -> SumReply:
-    """Return sums in fixed point under masks, and whether this station's are too large for it; the tally paid for them."""
+    """Return sums in fixed point under masks, from which no later round follows."""
+    return SumReply(station.mask(fixed(station, values)))
+
+
+def fixed(station: Station, values: Floats) -> Exact[Array]:
+    """Return sums in fixed point, and whether this station's are too large for it; the tally paid for them."""
     most = LARGEST / len(station.participants)
     far = bool(np.any(np.abs(values) > most))
-    fixed = np.rint(np.clip(values, -most, most) * 2.0**BITS).astype(np.int64)
-    vector: Array = np.append(fixed, np.int64(far))
-    return SumReply(station.mask(station.exact(vector, "", queries=0)))
+    whole = np.rint(np.clip(values, -most, most) * 2.0**BITS).astype(np.int64)
+    return station.exact(np.append(whole, np.int64(far)), "", queries=0)

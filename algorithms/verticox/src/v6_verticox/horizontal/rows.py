@@ -17,7 +17,8 @@ from ..cox.agreement import agreeing
 from ..cox.narrow import is_narrow
 from ..cox.outcome import checked, entries, weights
 from .isolated import joined_counts, parts_of
-from .messages import Question, ScoresRequest
+from .messages import Question
+from .requests import ScoresRequest
 from .slots import Slots
 
 

@@ -34,7 +34,7 @@ Reader = Callable[[Any, str], Any]
 """How a value is read: JSON, and what the field is called in errors -> value."""
 
 
-@dataclass_transform(frozen_default=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 class Message:
     """Base of every message, which makes a frozen dataclass of it; see the module's text."""
 

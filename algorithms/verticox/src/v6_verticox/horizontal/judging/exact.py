@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 from fedbayes.federation.errors import ConvergenceError, ThresholdError
 from fedbayes.federation.horizontal import whole_sums
-from fedbayes.typing import Counts, Floats
+from fedbayes.typing import Counts, Floats, Integers
 
 from ...cox.narrow import few
 from ...cox.scores import coarse_measures
@@ -20,6 +21,7 @@ from ..grid import Tally, fewest_between
 from ..messages import Question
 from ..partials import BITS
 from ..tallies import stations_of_exact
+from ..witnessed import witnessed_sums
 from .layout import CLOSE_TIMES, apart, bins_of, check_levels, check_survival, default_ends, united_cells
 from .messages import PLACES, Judged, MeasuresRequest, PredictorsRequest
 from .scores import Table, agreement, measures, observed_until, pairs_together, share_of
@@ -65,11 +67,10 @@ def judge(
     """
     question = judged.question
     stations = stations_of_exact(federation, organizations, question, SUMMING)
-    width = sum(Tally.widths(question))
-    length = width + judged.strata * PLACES
-    vector = whole_sums(federation, "partial_predictors", PredictorsRequest(judged), stations, length)
-    tally, places = Tally.read(vector[:width], question), vector[width:].reshape(judged.strata, PLACES)
-    request = asked_of(judged, times, tally, places, federation.minimum_count)
+    opening = PredictorsRequest(judged)
+    vector, shown = witnessed_sums(federation, "partial_predictors", opening, stations, length_of(judged))
+    tally, places = counts_of(judged, vector)
+    request = replace(asked_of(judged, times, tally, places, federation.minimum_count), shown=shown)
     values = whole_sums(federation, "partial_measures", request, stations, sum(request.sizes) + 1, last=True)
     if values[-1]:
         raise ConvergenceError(
@@ -83,6 +84,17 @@ def judge(
         privacy=common.privacy(False, reason=REASON, unit="row", reveals=REVEALS),
         diagnostics={"compared_at": [question.times[index] for index in last], "bins": request.table[0]},
     )
+
+
+def length_of(judged: Judged) -> int:
+    """Return how many numbers the stations count."""
+    return sum(Tally.widths(judged.question)) + judged.strata * PLACES
+
+
+def counts_of(judged: Judged, vector: Integers) -> tuple[Tally, Counts]:
+    """Return the tally, and the records by stratum and place of the linear predictor, from the sum over the stations."""
+    width = sum(Tally.widths(judged.question))
+    return Tally.read(vector[:width], judged.question), vector[width:].reshape(judged.strata, PLACES)
 
 
 def measured(request: MeasuresRequest, tally: Tally, values: Floats, groups: int, minimum_count: int) -> dict[str, Any]:

@@ -19,11 +19,12 @@ from fedbayes.federation.errors import ConvergenceError, ThresholdError
 from fedbayes.federation.horizontal import whole_sums
 
 from ...cox.survival import curve_json
-from ..grid import NEGLIGIBLE, Masses, fewest_between
+from ..grid import NEGLIGIBLE, Masses, Tally, fewest_between
 from ..likelihood import RiskSums
 from ..messages import Question
 from ..partials import BITS
-from ..tallies import check_cases, stations_of_exact, tally_of, unite, warn_of_merging
+from ..settling import check_cases, unite
+from ..tallies import stations_of_exact, tally_of, warn_of_merging
 from .exact import check_columns
 from .messages import HazardRequest
 
@@ -58,18 +59,29 @@ def hazard_of(
         If an answer would be about few records, or of records of which few have most of the risk.
     """
     question = asked.question
-    stations, least = stations_of_exact(federation, organizations, question, SUMMING), federation.minimum_count
-    counted = tally_of(federation, stations, question)
-    check_columns(question, counted, least)
-    check_cases(question, counted, least)
-    counts = counted.masses(question)
-    chosen, counts = unite(question, counts, counts, fewest_between(len(question.labels), least))
-    chosen, *masses = risks_of(federation, stations, replace(asked, question=chosen), counts)
+    stations = stations_of_exact(federation, organizations, question, SUMMING)
+    counted, shown = tally_of(federation, stations, question)
+    chosen, counts = settled(question, counted, federation.minimum_count)
+    chosen, *masses = risks_of(federation, stations, replace(asked, question=chosen, shown=shown), counts)
     warn_of_merging(federation, question, chosen, " of the model's grid")
     return federation.result(
         baseline=baseline_json(chosen, *masses),
         privacy=common.privacy(False, reason=REASON, unit="row", reveals=REVEALS),
     )
+
+
+def settled(question: Question, counted: Tally, minimum_count: int) -> tuple[Question, Masses]:
+    """Return the question of a baseline with the grid united by a tally, and the counts by its places; for central and stations, as that of a fit.
+
+    Raises
+    ------
+    ThresholdError
+        If an answer would be about few records.
+    """
+    check_columns(question, counted, minimum_count)
+    check_cases(question, counted, minimum_count)
+    counts = counted.masses(question)
+    return unite(question, counts, counts, fewest_between(len(question.labels), minimum_count))
 
 
 def risks_of(

@@ -16,6 +16,7 @@ from fedbayes.typing import Array
 from ...cox.baseline import Step, steps_of
 from ...cox.row_products import product
 from ..messages import Question
+from ..witnessed import Following, Opening
 
 FINE = 64
 """Places of the linear predictor in one unit: of two records in one place one has at most e^(1/64), 1.016 times the risk of the other."""
@@ -75,8 +76,13 @@ class Applied(Message):
         return np.asarray(product(columns, self.coefficients * half) + (self.coefficients @ middle - self.offset))
 
 
-class HazardRequest(Applied):
+class HazardRequest(Following, Applied):
     """Ask for the sums of case weights, and of relative risks, by time of the united grid, of which a baseline follows."""
+
+    @property
+    def asked(self) -> Question:
+        """What is asked of the records."""
+        return self.question
 
 
 class Judged(Applied):
@@ -117,13 +123,18 @@ class Judged(Applied):
         return len(self.question.sizes)
 
 
-class PredictorsRequest(Message):
+class PredictorsRequest(Opening):
     """Ask for the counts of events and censored records by time of the grid, and of records by place of their linear predictor."""
 
     judged: Judged
 
+    @property
+    def asked(self) -> Question:
+        """What is asked of the records."""
+        return self.judged.question
 
-class MeasuresRequest(Message):
+
+class MeasuresRequest(Following):
     """Ask for the records by bin of the linear predictor and united time, and for sums of predicted survival and of squared errors.
 
     Parameters
@@ -172,6 +183,11 @@ class MeasuresRequest(Message):
         shapes = {"weights": (times,), "later": (moments,), "spread": (None,)}
         for name, shape in shapes.items():
             check_array(name, getattr(self, name), shape, least=0.0)
+
+    @property
+    def asked(self) -> Question:
+        """What is asked of the records."""
+        return self.judged.question
 
     @property
     def table(self) -> tuple[int, int, int]:

@@ -2,41 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import MessageError
 from fedbayes.federation.guards.arrival import check_claimed
 from fedbayes.federation.horizontal import Query, SumReply, answer, release
+from fedbayes.federation.perimeter.manifest import digest_of
 from fedbayes.typing import Booleans, Floats, Indices, Integers
 
 from ...cox.agreement import Counted, agreeing, levels_of
 from ..grid import Tally
-from ..partials import HIGHEST, masked, once, read_rows, sums_by_place, tallied
+from ..partials import (
+    HIGHEST,
+    check_follows,
+    masked,
+    once,
+    read_rows,
+    refuse_other_grid,
+    sums_by_place,
+    tallied,
+    tally_of_all,
+)
 from ..private.records import counting
 from ..rows import Rows, block
+from ..witnessed import WitnessedReply, added, witnessed
+from .exact import asked_of, counts_of, length_of
+from .hazard import settled
 from .messages import FINE, PLACES, REACH, HazardRequest, Judged, MeasuresRequest, PredictorsRequest, TableRequest
 
 NOTE = "an evaluation of a Cox model"
 
 
 @partial
-def partial_predictors(station: Station, request: PredictorsRequest) -> SumReply:
+def partial_predictors(station: Station, request: PredictorsRequest) -> WitnessedReply:
     """Count events and censored records by time of the grid, and records by stratum and place of the linear predictor.
 
-    **Reveals** to central these counts over all stations, and what the tally of a fit tells of the columns. **Assumes** that at least two stations do not
-    collude with central.
+    **Reveals** to central, and with the next request to the stations, these counts over all stations, and what the tally of a fit tells of the columns.
+    **Assumes** that at least two stations do not collude with central.
     """
     judged = request.judged
-    rows = read_rows(station, judged.question)
+    rows = read_rows(station, request)
     _bind(station, judged)
     stratum, _ = _where(judged, rows)
     cell = places(judged.predictors(rows.columns))
     counts = np.bincount(stratum * PLACES + cell, minlength=judged.strata * PLACES).astype(np.int64)
     vector = np.concatenate([Tally.of(rows, judged.question).vector(), counts])
-    return SumReply(station.mask(station.exact(vector, NOTE)))
+    return witnessed(station, station.exact(vector, NOTE))
 
 
 @partial
@@ -46,12 +61,9 @@ def partial_measures(station: Station, request: MeasuresRequest) -> SumReply:
     **Reveals** to central these sums over all stations; of pairs of records in one bin, how many of those at one station agree. **Assumes** that at least
     two stations do not collude with central.
     """
-    judged = request.judged
-    station.kept("judged")
-    _bind(station, judged)
-    asked = {one.name: getattr(request, one.name) for one in fields(request) if one.name != "judged"}
+    rows = read_rows(station, request)
+    asked = {one.name: getattr(request, one.name) for one in fields(request) if one.name not in ("judged", "shown")}
     once(station, "measured", "these measures", **asked)
-    rows = read_rows(station, judged.question)
     return masked(station, measured(rows, request))
 
 
@@ -64,9 +76,8 @@ def partial_hazard(station: Station, request: HazardRequest) -> SumReply:
     """
     question = request.question
     check_claimed(station, request.model)
-    tallied(station, question)
-    once(station, "hazard", "this baseline", times=question.times, sizes=question.sizes, model=request.model)
-    rows = read_rows(station, question)
+    rows = read_rows(station, request)
+    once(station, "hazard", "this baseline", model=request.model)
     risk = rows.weight * np.exp(np.minimum(request.predictors(rows.columns), HIGHEST))
     sums = [sums_by_place(rows, question.slots, sizes) for sizes in (rows.weight, risk)]
     return masked(station, np.concatenate(sums))
@@ -84,6 +95,27 @@ def partial_table(station: Station, request: TableRequest) -> SumReply:
         check_claimed(station, request.judged.model)
     query = Query(counted(station, request), nonnegative=True)
     return answer(station, release(station, [query], request.noise, NOTE), request.noise)
+
+
+@check_follows.register
+def _(request: MeasuresRequest, station: Station) -> None:
+    judged = request.judged
+    station.kept("judged")
+    _bind(station, judged)
+    sums = added(station, "partial_predictors")
+    times = [judged.question.times[end] for end in request.ends]
+    expected = asked_of(judged, times, *counts_of(judged, sums.numbers(length_of(judged))), sums.minimum_count)
+    if digest_of(replace(request, shown=None)) != digest_of(expected):
+        raise MessageError(
+            "measures are asked for by other bins or times than the counts over all stations give; the job stops"
+        )
+
+
+@check_follows.register
+def _(request: HazardRequest, station: Station) -> None:
+    tallied(station, request.question)
+    sums = added(station, "partial_tally")
+    refuse_other_grid(settled(*tally_of_all(sums, request.question))[0], request.question)
 
 
 def _bind(station: Station, judged: Judged) -> None:
