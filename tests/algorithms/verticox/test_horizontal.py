@@ -339,7 +339,7 @@ def test_points_are_for_the_question_that_was_tallied(clinic: pd.DataFrame, what
         "domain": other.format("this fit"),
         "features": other.format("this fit"),
         "times": "a sum is asked for on another grid",
-        "centre": other.format("the points of this fit"),
+        "centre": "columns are to be centred or scaled otherwise",
         "spent": other.format("this matrix of squares"),
     }
     with pytest.MonkeyPatch.context() as patch:

@@ -35,9 +35,9 @@ HIGHEST = 60.0  # of a linear predictor: what is beyond is far too large for any
 def partial_tally(station: Station, request: TallyRequest) -> WitnessedReply:
     """Count events and censored records by time of the grid, and add up the columns and their squares.
 
-    **Reveals** to central, over all stations, the events, the other records and those that enter by time of the grid, the number of clusters and what
-    records in those of several weigh (sums of weights and of their squares), how many values are at a bound, how many records have a category, means and
-    deviations of the columns; with the next request to the stations, too. **Assumes** that at least two stations do not collude with central.
+    **Reveals** to central, and with its next request to the stations, over all of them, the events, the other records and those that enter by time of the
+    grid, the number of clusters and what records in those of several weigh (sums of weights and of their squares), how many values are at a bound, how many
+    records have a category, means and deviations of the columns. **Assumes** that at least two stations do not collude with central.
     """
     question = request.question
     tally = Tally.of(read_rows(station, request), question)
@@ -49,7 +49,7 @@ def partial_tally(station: Station, request: TallyRequest) -> WitnessedReply:
 def partial_weigh(station: Station, request: WeighRequest) -> WitnessedReply:
     """Add up case weights and their squares over the events, the other records and those that enter, by time of the united grid.
 
-    **Reveals** to central, and with the next request to the stations, these sums over all stations, about none or `minimum_count` records or more each.
+    **Reveals** to central, and with its next request to the stations, these sums over all of them, about none or `minimum_count` records or more each.
     **Assumes** that at least two stations do not collude with central.
     """
     question = request.question
@@ -151,14 +151,16 @@ def check_follows(request: Following, station: Station) -> None:
 @check_follows.register
 def _(request: WeighRequest, station: Station) -> None:
     tallied(station, request.question)
-    refuse_other_grid(_settled(station, request.question)[0], request.question)
+    united, _ = settled(*tally_of_all(added(station, "partial_tally"), request.question))
+    refuse_other_grid(united, request.question)
 
 
 @check_follows.register
 def _(request: OfPoint, station: Station) -> None:
-    question = request.point.question
+    point, question = request.point, request.point.question
     tallied(station, question)
-    united, counts = _settled(station, question)
+    asked, counted, least = tally_of_all(added(station, "partial_tally"), question)
+    united, counts = settled(asked, counted, least)
     if question.weights:
         sums = added(station, "partial_weigh")
         weighed = weights_of(sums.numbers(6 * united.slots.count + 1), united)
@@ -167,10 +169,11 @@ def _(request: OfPoint, station: Station) -> None:
     records = counts.events[0, united.slots.timed].sum() + counts.censored[0].sum()
     if isinstance(request, SquaresRequest) and request.records != records:
         raise MessageError("numbers of pairs are asked for in other units than those of all records; the job stops")
-
-
-def _settled(station: Station, question: Question) -> tuple[Question, Masses]:
-    return settled(*tally_of_all(added(station, "partial_tally"), question))
+    moments = zip((point.centre, point.scale), counted.moments(), strict=True)
+    if not all(np.array_equal(one, other) for one, other in moments):
+        raise MessageError(
+            "columns are to be centred or scaled otherwise than their sums over all stations give; the job stops"
+        )
 
 
 def tally_of_all(sums: Added, question: Question) -> tuple[Question, Tally, int]:
@@ -200,7 +203,6 @@ def _at(station: Station, request: OfPoint) -> tuple[Rows, Floats, Floats]:
     """Return the records, their columns centred and scaled, and their relative risks times case weights; refuse a point under a number that was used."""
     point = request.point
     rows = read_rows(station, request)
-    once(station, "scaled", "the points of this fit", centre=point.centre, scale=point.scale)
     once(station, f"point-{point.number}", "this point of the fit", coefficients=point.coefficients)
     columns = (rows.columns - point.centre) / point.scale
     return rows, columns, rows.weight * np.exp(np.minimum(columns @ point.coefficients, HIGHEST))

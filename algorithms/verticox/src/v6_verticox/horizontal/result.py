@@ -178,7 +178,7 @@ def privacy(question: Question, robust: bool) -> dict[str, Any]:
             "records at the bounds of each feature and with each category, means and deviations; at every point of the fit, at the times of the merged "
             f"grid, the sums over the records at risk of their relative risks and of the features weighted by these{events}, the events' sums of features, "
             f"one matrix of squares over all records, and how many pairs of records of one station agree{scores}; nothing of one station",
-            "stations": "coefficients, means and deviations of the features, and hazards of the times at every point"
-            + (", at the last also the features' means at risk" if robust else ""),
+            "stations": "what central learns of all stations before the first point, by which each works out the merged grid itself; coefficients and hazards "
+            "of the times at every point" + (", at the last also the features' means at risk" if robust else ""),
         },
     )

@@ -102,13 +102,14 @@ def witnessed(station: Station, content: Exact[Any], **kept: Array) -> Witnessed
         If the job asked for this sum in another round or otherwise: two would be two grids, of which the differences tell of few records.
     """
     vector, members = station.mask(content), sorted(station.participants)
-    told, topic = digest_of(vector), f"{station.function}|{station.round_name}|{station.question_digest}|{members}"
-    station.keep(_sent(station.function), told=np.array(told), topic=np.array(topic), members=np.array(members), **kept)
+    digest, topic = digest_of(vector), f"{station.function}|{station.round_name}|{station.question_digest}|{members}"
+    marks = {"digest": np.array(digest), "topic": np.array(topic), "members": np.array(members)}
+    station.keep(_sent(station.function), **marks, **kept)
     before = station.kept(_sent(station.function))
-    if str(before["told"]) != told or str(before["topic"]) != topic:
+    if any(str(before[name]) != str(marks[name]) for name in ("digest", "topic")):
         raise MessageError(AGAIN)
     others = (member for member in members if member != station.organization)
-    return WitnessedReply(vector, [station.seal(member, bytes.fromhex(told), topic) for member in others])
+    return WitnessedReply(vector, [station.seal(member, bytes.fromhex(digest), topic) for member in others])
 
 
 def add_up(station: Station, shown: Shown) -> None:
@@ -123,10 +124,9 @@ def add_up(station: Station, shown: Shown) -> None:
     if sorted(shown.replies) != sent["members"].tolist():
         raise MessageError(OTHERS)
     for member, reply in shown.replies.items():
-        told = str(sent["told"])
-        if member != station.organization:
-            told = _sealed_by(station, member, reply, str(sent["topic"]))
-        if digest_of(reply.vector) != told:
+        own = member == station.organization
+        digest = str(sent["digest"]) if own else _sealed_by(station, member, reply, str(sent["topic"]))
+        if digest_of(reply.vector) != digest:
             raise MessageError(FORGED)
     if shown.minimum_count < station.policy.minimum_count:
         raise MessageError(SMALLER)

@@ -34,7 +34,8 @@ REVEALS = {
     "bounds of each feature and with each category, means and deviations; of groups of enough records with like predictors, how many had the event or were "
     "censored at each merged time (small counts too, which it does not publish), and sums of their predicted survival; sums of squared errors; shares of pairs "
     "in one group and at one station that agree. Nothing of one station",
-    "stations": "the model; which places of the predictor and which times are merged",
+    "stations": "the model; what central learns of all stations by time of the grid, by place of the linear predictor and of each feature, by which each works "
+    "out itself what is merged",
 }
 
 

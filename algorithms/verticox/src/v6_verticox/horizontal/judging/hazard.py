@@ -35,7 +35,7 @@ REVEALS = {
     "central": "over all stations: events, other records and those that enter by time of the grid; records at the bounds of each feature and with each "
     "category, means and deviations; by time of the merged grid, over the events, the others and those that enter, the sums of case weights, of relative "
     "risks under the model, and of their squares. Nothing of one station",
-    "stations": "the model, and which times are merged",
+    "stations": "the model; what central learns of all stations by time of the grid and of each feature, by which each works out itself which times are merged",
 }
 
 

@@ -41,7 +41,7 @@ NOTE = "an evaluation of a Cox model"
 def partial_predictors(station: Station, request: PredictorsRequest) -> WitnessedReply:
     """Count events and censored records by time of the grid, and records by stratum and place of the linear predictor.
 
-    **Reveals** to central, and with the next request to the stations, these counts over all stations, and what the tally of a fit tells of the columns.
+    **Reveals** to central, and with its next request to the stations, these counts over all of them, and what the tally of a fit tells of the columns.
     **Assumes** that at least two stations do not collude with central.
     """
     judged = request.judged
