@@ -16,17 +16,17 @@ import pytest
 from cox_rows_kit import ask
 
 import v6_verticox
-from fedbayes.federation.errors import AlgorithmError, MessageError
+from fedbayes.federation.errors import AlgorithmError, MessageError, ThresholdError
 from fedbayes.federation.gate import Masked
 from fedbayes.federation.rounds import Federation
 from fedbayes.federation.station import Station
 from v6_verticox.horizontal import partials, witnessed
 from v6_verticox.horizontal.grid import Tally
 from v6_verticox.horizontal.judging import partials as judging
+from v6_verticox.horizontal.judging import settling
 from v6_verticox.horizontal.witnessed import AGAIN, FORGED, OTHERS, SMALLER, Following, Opening, Shown
 
 RECORDS = 120
-OTHER_BINS = "other bins or times than the counts"
 WEIGHTED = {"weights": "w"}
 Change = Callable[[Any], Any]
 
@@ -235,11 +235,9 @@ def _is_by_time(value: Any, question: Any, axes: int = 2) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == axes and len(value) == len(question.times)
 
 
-def other_bins(request: Any) -> Any:
-    bins = request.bins.copy()
-    last = int(np.flatnonzero(bins[0] < bins.max())[-1])
-    bins[0, last] += 1
-    return replace(request, bins=bins)
+def every_time(request: Any) -> Any:
+    """Survival judged at each time of the grid, with one event or none between two of them."""
+    return replace(request, ends=np.arange(request.judged.times - 1))
 
 
 OTHERWISE: dict[str, tuple[str, Change, str]] = {
@@ -249,16 +247,14 @@ OTHERWISE: dict[str, tuple[str, Change, str]] = {
     "scores": ("partial_scores", finer, partials.OTHER_GRID),
     "pairs": ("partial_squares", lambda one: replace(one, records=one.records - 1), "in other units"),
     "baseline": ("partial_hazard", finer, partials.OTHER_GRID),
-    "bins": ("partial_measures", other_bins, OTHER_BINS),
-    "censoring": ("partial_measures", lambda one: replace(one, weights=one.weights * 2), OTHER_BINS),
-    "records": ("partial_measures", lambda one: replace(one, records=1), OTHER_BINS),
+    "times": ("partial_measures", every_time, "fewer events or censored records"),
 }
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_every_later_sum_follows_from_the_counts(name: str) -> None:
     function, change, words = OTHERWISE[name]
-    with asking(function, change) as answered, pytest.raises(MessageError, match=words):
+    with asking(function, change) as answered, pytest.raises((MessageError, ThresholdError), match=words):
         run(function)
     assert function not in answered
 
@@ -267,7 +263,8 @@ def test_every_later_sum_follows_from_the_counts(name: str) -> None:
 def test_control_unchecked_it_is_answered(name: str) -> None:
     """But for the binding of a model and a question, which these leave as they are."""
     function, change, _ = OTHERWISE[name]
-    with asking(function, change) as answered, mock.patch.object(partials, "check_follows"), suppress(AlgorithmError):
+    unchecked = mock.patch.object(partials, "check_follows"), mock.patch.object(settling, "apart", return_value=True)
+    with asking(function, change) as answered, unchecked[0], unchecked[1], suppress(AlgorithmError):
         run(function)
     assert function in answered
 

@@ -258,21 +258,21 @@ def test_measures_are_those_of_the_model_that_was_counted(monkeypatch: pytest.Mo
     from v6_verticox.horizontal.judging import exact
 
     frame = clinic(9)
-    model, honest = ask(frame, CLINIC)["model"], exact.asked_of
+    model, honest = ask(frame, CLINIC)["model"], exact.MeasuresRequest
 
-    def deviating(judged: Any, *more: Any) -> Any:
-        request, question = honest(judged, *more), judged.question
+    def deviating(judged: Any, *more: Any, **named: Any) -> Any:
+        request, question = honest(judged, *more, **named), judged.question
         other = {
             "domain": replace(question, domain={**question.domain, "age": {"bounds": [60, 60.1]}}),
             "references": replace(question, references={"stage": "II"}),
             "coefficients": question,
         }[what]
         values = judged.coefficients * (2.0 if what == "coefficients" else 1.0)
-        named = [{"feature": name, "coefficient": one} for name, one in zip(other.labels, values, strict=True)]
-        outline = judged.model if what == "domain" else {**judged.model, "coefficients": named}
+        told = [{"feature": name, "coefficient": one} for name, one in zip(other.labels, values, strict=True)]
+        outline = judged.model if what == "domain" else {**judged.model, "coefficients": told}
         return replace(request, judged=replace(judged, question=other, model=outline))
 
-    monkeypatch.setattr(exact, "asked_of", deviating)
+    monkeypatch.setattr(exact, "MeasuresRequest", deviating)
     words = "this evaluation has been asked for with other|none that the job's manifest names"
     with pytest.raises(MessageError, match=words):
         judge(frame, model)

@@ -19,14 +19,14 @@ from fedbayes.federation.errors import ConvergenceError, ThresholdError
 from fedbayes.federation.horizontal import whole_sums
 
 from ...cox.survival import curve_json
-from ..grid import NEGLIGIBLE, Masses, Tally, fewest_between
+from ..grid import NEGLIGIBLE, Masses, fewest_between
 from ..likelihood import RiskSums
 from ..messages import Question
 from ..partials import BITS
-from ..settling import check_cases, unite
+from ..settling import unite
 from ..tallies import stations_of_exact, tally_of, warn_of_merging
-from .exact import check_columns
 from .messages import HazardRequest
+from .settling import settled
 
 REASON = "computed from exact sums over the stations, without noise"
 SUMMING = ("partial_tally", "partial_hazard")
@@ -68,20 +68,6 @@ def hazard_of(
         baseline=baseline_json(chosen, *masses),
         privacy=common.privacy(False, reason=REASON, unit="row", reveals=REVEALS),
     )
-
-
-def settled(question: Question, counted: Tally, minimum_count: int) -> tuple[Question, Masses]:
-    """Return the question of a baseline with the grid united by a tally, and the counts by its places; for central and stations, as that of a fit.
-
-    Raises
-    ------
-    ThresholdError
-        If an answer would be about few records.
-    """
-    check_columns(question, counted, minimum_count)
-    check_cases(question, counted, minimum_count)
-    counts = counted.masses(question)
-    return unite(question, counts, counts, fewest_between(len(question.labels), minimum_count))
 
 
 def risks_of(

@@ -137,75 +137,28 @@ class PredictorsRequest(Opening):
 class MeasuresRequest(Following):
     """Ask for the records by bin of the linear predictor and united time, and for sums of predicted survival and of squared errors.
 
+    Bins, united times and weights are not told: each station works them out of the counts over all stations.
+
     Parameters
     ----------
     judged : Judged
-    bins : ndarray of int64, (strata, `PLACES`)
-        Bin of each place of each stratum, rising; those of one stratum after those of the one before.
-    cells : ndarray of int64, (times + 1,)
-        United time of each time of the grid, from 0 on; last what is beyond all.
     ends : ndarray of int64, (moments,)
         Places in the grid of the times at which survival is judged, rising.
-    weights : ndarray of float, (times,)
-        Inverse probability of being observed until just before each time of the grid.
-    later : ndarray of float, (moments,)
-        The same, beyond each moment.
-    spread : ndarray of float, (united times,)
-        The same, until just before each united time.
-    records : int
-        Of all stations.
     """
 
     judged: Judged
-    bins: Array
-    cells: Array
     ends: Array
-    weights: Array
-    later: Array
-    spread: Array
-    records: int
 
     def __post_init__(self) -> None:
-        times, strata = self.judged.times, self.judged.strata
-        moments = len(self.ends)
-        _check_places("bins", self.bins, (strata, PLACES), 0)
-        _check_places("cells", self.cells, (times + 1,), 0)
-        _check_places("ends", self.ends, (moments,), 1)
-        if not moments or self.ends[-1] >= times or self.cells[0] or self.cells[-1] <= self.cells[self.ends[-1]]:
-            raise ValueError("ends must be times of the grid, and cells begin with the first and end beyond the last")
-        if np.any(np.diff(self.cells) > 1) or len(self.spread) != self.cells[-1] or self.records < 1:
-            raise ValueError("cells must be all numbered, with one weight each")
-        if self.bins.max() >= MOST_BINS * strata:
-            raise ValueError("there are too many bins")
-        if np.any(np.diff(np.append(1.0, self.weights)) < 0.0) or np.any(np.diff(np.append(1.0, self.spread)) < 0.0):
-            raise ValueError("weights are inverse probabilities of being observed, which rise from 1 on")
+        check_array("ends", self.ends, (None,), np.int64, 0)
+        if not len(self.ends) or self.ends[-1] >= self.judged.times or np.any(np.diff(self.ends) < 1):
+            raise ValueError("ends must be times of the grid that rise")
         _ = self.judged.steps
-        shapes = {"weights": (times,), "later": (moments,), "spread": (None,)}
-        for name, shape in shapes.items():
-            check_array(name, getattr(self, name), shape, least=0.0)
 
     @property
     def asked(self) -> Question:
         """What is asked of the records."""
         return self.judged.question
-
-    @property
-    def table(self) -> tuple[int, int, int]:
-        """Shape of the table: bins, united times and beyond, status."""
-        return int(self.bins.max()) + 1, int(self.cells[-1]) + 1, 2
-
-    @property
-    def sizes(self) -> list[int]:
-        """Lengths of what is asked: table, survival by bin and moment, squared errors by moment, pairs in one bin, pairs in one united time."""
-        (bins, cells, status), moments = self.table, len(self.ends)
-        return [bins * cells * status, bins * moments, moments, 2 * (2 * moments + 1), 2 * (moments + 1)]
-
-
-def _check_places(name: str, array: Array, shape: tuple[int, ...], step: int) -> None:
-    """Raise `ValueError` unless these are whole numbers from 0 on that rise by at least `step` from one to the next."""
-    check_array(name, array, shape, np.int64, 0)
-    if np.any(np.diff(array.ravel()) < step):
-        raise ValueError(f"{name} must be whole numbers that do not fall")
 
 
 class TableRequest(Message):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import MessageError
 from fedbayes.federation.guards.arrival import check_claimed
 from fedbayes.federation.horizontal import Query, SumReply, answer, release
-from fedbayes.federation.perimeter.manifest import digest_of
 from fedbayes.typing import Booleans, Floats, Indices, Integers
 
 from ...cox.agreement import Counted, agreeing, levels_of
@@ -30,9 +27,8 @@ from ..partials import (
 from ..private.records import counting
 from ..rows import Rows, block
 from ..witnessed import WitnessedReply, added, witnessed
-from .exact import asked_of, counts_of, length_of
-from .hazard import settled
 from .messages import FINE, PLACES, REACH, HazardRequest, Judged, MeasuresRequest, PredictorsRequest, TableRequest
+from .settling import Measures, counts_of, length_of, measures_of, settled, vector_of
 
 NOTE = "an evaluation of a Cox model"
 
@@ -50,8 +46,7 @@ def partial_predictors(station: Station, request: PredictorsRequest) -> Witnesse
     stratum, _ = _where(judged, rows)
     cell = places(judged.predictors(rows.columns))
     counts = np.bincount(stratum * PLACES + cell, minlength=judged.strata * PLACES).astype(np.int64)
-    vector = np.concatenate([Tally.of(rows, judged.question).vector(), counts])
-    return witnessed(station, station.exact(vector, NOTE))
+    return witnessed(station, station.exact(vector_of(Tally.of(rows, judged.question), counts), NOTE))
 
 
 @partial
@@ -62,9 +57,8 @@ def partial_measures(station: Station, request: MeasuresRequest) -> SumReply:
     two stations do not collude with central.
     """
     rows = read_rows(station, request)
-    asked = {one.name: getattr(request, one.name) for one in fields(request) if one.name not in ("judged", "shown")}
-    once(station, "measured", "these measures", **asked)
-    return masked(station, measured(rows, request))
+    once(station, "measured", "these measures", ends=request.ends)
+    return masked(station, measured(rows, _together(station, request)))
 
 
 @partial
@@ -99,16 +93,16 @@ def partial_table(station: Station, request: TableRequest) -> SumReply:
 
 @check_follows.register
 def _(request: MeasuresRequest, station: Station) -> None:
-    judged = request.judged
     station.kept("judged")
-    _bind(station, judged)
+    _bind(station, request.judged)
+    _together(station, request)
+
+
+def _together(station: Station, request: MeasuresRequest) -> Measures:
+    """Return which records are judged together, by the counts that this station has added up; `ThresholdError` if these are too few."""
     sums = added(station, "partial_predictors")
-    times = [judged.question.times[end] for end in request.ends]
-    expected = asked_of(judged, times, *counts_of(judged, sums.numbers(length_of(judged))), sums.minimum_count)
-    if digest_of(replace(request, shown=None)) != digest_of(expected):
-        raise MessageError(
-            "measures are asked for by other bins or times than the counts over all stations give; the job stops"
-        )
+    counts = counts_of(request.judged, sums.numbers(length_of(request.judged)))
+    return measures_of(request.judged, request.ends, *counts, sums.minimum_count)
 
 
 @check_follows.register
@@ -137,51 +131,51 @@ def places(predictors: Floats) -> Indices:
     return np.clip(np.floor((predictors + REACH) * FINE), 0, PLACES - 1).astype(np.intp)
 
 
-def measured(rows: Rows, request: MeasuresRequest) -> Floats:
+def measured(rows: Rows, together: Measures) -> Floats:
     """Return a station's part: the table, survival by bin and moment, squared errors by moment, its pairs in one bin and in one united time.
 
     Numbers of pairs are in units of the square of all records' number.
     """
-    judged, moments = request.judged, len(request.ends)
+    judged, moments = together.judged, len(together.ends)
     stratum, cell_of_row = _where(judged, rows)
     predictor = judged.predictors(rows.columns)
-    bins, cells = request.bins[stratum, places(predictor)], request.cells[cell_of_row]
-    event = rows.event & (cells < len(request.spread))
-    table = np.zeros(request.table)
+    bins, cells = together.bins[stratum, places(predictor)], together.cells[cell_of_row]
+    event = rows.event & (cells < len(together.spread))
+    table = np.zeros(together.table)
     np.add.at(table, (bins, cells, event.astype(np.intp)), 1.0)
-    hazard = judged.hazards([judged.question.times[end] for end in request.ends])
+    hazard = judged.hazards([judged.question.times[end] for end in together.ends])
     survival = np.exp(-hazard[stratum] * np.exp(np.clip(predictor, -REACH, REACH))[:, None])
     sums = np.zeros((len(table), moments))
     np.add.at(sums, bins, survival)
-    before = rows.event[:, None] & (cell_of_row[:, None] <= request.ends)
-    weights = np.append(request.weights, 0.0)[cell_of_row][:, None]
-    beyond = (cell_of_row[:, None] > request.ends) * request.later
+    before = rows.event[:, None] & (cell_of_row[:, None] <= together.ends)
+    weights = np.append(together.weights, 0.0)[cell_of_row][:, None]
+    beyond = (cell_of_row[:, None] > together.ends) * together.later
     squares = (before * weights * survival**2 + beyond * (1.0 - survival) ** 2).sum(axis=0)
     within = np.zeros((2 * moments + 1, 2))
     for number in np.unique(bins):
         own = bins == number
-        within += _pairs_in(request, predictor[own], cells[own], event[own])
-    together = np.zeros((request.table[1], 2))
+        within += _pairs_in(together, predictor[own], cells[own], event[own])
+    same_time = np.zeros((together.table[1], 2))
     for cell, code in sorted(set(zip(cells.tolist(), stratum.tolist(), strict=True))):
         own = (cells == cell) & (stratum == code)
         first = int(cell_of_row[own].min())
-        together[cell] += agreeing(predictor[own], cell_of_row[own] - first, rows.event[own], judged.times - first)
-    same = [together.sum(axis=0), *(together[: end + 1].sum(axis=0) for end in request.cells[request.ends])]
-    pairs = np.concatenate([within, same]).ravel() / float(request.records) ** 2
+        same_time[cell] += agreeing(predictor[own], cell_of_row[own] - first, rows.event[own], judged.times - first)
+    same = [same_time.sum(axis=0), *(same_time[: end + 1].sum(axis=0) for end in together.cells[together.ends])]
+    pairs = np.concatenate([within, same]).ravel() / float(together.records) ** 2
     return np.concatenate([table.ravel(), sums.ravel(), squares, pairs])
 
 
-def _pairs_in(request: MeasuresRequest, risk: Floats, cells: Any, event: Booleans) -> Floats:
+def _pairs_in(together: Measures, risk: Floats, cells: Any, event: Booleans) -> Floats:
     """Return of the records of one bin the pairs that agree and all, (1 + 2 * moments, 2): of all times, with an event by each moment, and across it."""
     level, levels = levels_of(risk)
-    counted_ = Counted.of(level, cells, event, levels, len(request.spread))
+    counted_ = Counted.of(level, cells, event, levels, len(together.spread))
     agree, tied, total = counted_.later_pairs()
     by_time = np.stack([agree + tied / 2.0, total], axis=1)
     sums = [by_time.sum(axis=0)]
-    ends = request.cells[request.ends]
+    ends = together.cells[together.ends]
     sums += [by_time[: end + 1].sum(axis=0) for end in ends]
     for end in ends:
-        more, same, every = counted_.pairs_at(int(end), request.spread)
+        more, same, every = counted_.pairs_at(int(end), together.spread)
         sums.append(np.array([more + same / 2.0, every]))
     return np.stack(sums)
 
