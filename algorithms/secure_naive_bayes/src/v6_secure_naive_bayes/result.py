@@ -115,6 +115,7 @@ def _vertical(epsilon: float, features: int, keyring: Keyring | None, tables: st
         "log-probabilities; records that differ in one value give the ratio of two noisy counts"
     )
     reveals = _roles(central + ", and which station holds which column", keyring)
+    reveals["stations"] = "the request, and which station holds which column; nothing else about other stations' data"
     if epsilon == 0:
         return results.not_private('the tables are exact; give noise="polya" and an epsilon for noisy ones', reveals)
     return results.privacy(
