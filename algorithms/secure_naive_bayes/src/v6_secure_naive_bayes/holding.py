@@ -18,7 +18,7 @@ ASKED = "columns asked for"
 TOPIC = "columns held"
 
 
-def told(station: Station, names: list[str]) -> Broadcast:
+def columns_held(station: Station, names: list[str]) -> Broadcast:
     """Return which of these columns, the same once in a job, this station holds, for all other stations of the job.
 
     Raises

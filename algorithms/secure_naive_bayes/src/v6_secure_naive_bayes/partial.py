@@ -158,8 +158,9 @@ def partial_features(station: Station, request: FeaturesRequest) -> FeaturesRepl
     **Reveals** that to central and the other stations, and for an evaluation the number of rows to central. **Assumes** nothing.
     """
     names = [name for name in request.names if name in station.columns]
-    told = None if request.rows else holding.told(station, request.names)
-    return FeaturesReply(station.public(names), grading.count(station, names) if request.rows else None, told)
+    if request.rows:
+        return FeaturesReply(station.public(names), grading.count(station, names))
+    return FeaturesReply(station.public(names), held=holding.columns_held(station, request.names))
 
 
 @partial
@@ -191,8 +192,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     if not request.release:  # what is released is nobody's to multiply: exact tables are never kept
         station.keep(KEPT, **tables)
         tables = station.kept(KEPT)
-    released = tables["released"]
-    first = request.columns.classes if request.classes else 0
+    released, first = tables["released"], request.columns.classes if request.classes else 0
     leaving = released[first:] if request.release else np.zeros(0, dtype=np.int64)
     return TablesReply(
         _as_it_may_leave(station, request, released[:first]),
