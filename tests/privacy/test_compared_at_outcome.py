@@ -19,6 +19,7 @@ from test_models_judged import FITS, JUDGED, linked, table
 from views_cases import JOINED, LIMITS, vertical
 
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.guards.member import Member
 from fedbayes.federation.rounds import Federation
 from fedbayes.federation.vertical import sealed_sums
 from fedbayes.mpc.secure_sum import reconstruct
@@ -76,6 +77,38 @@ def test_so_are_held_out_ones() -> None:
             pytest.raises(MessageError, match=r"for the station with the outcome|not asked of all stations"),
         ):
             running.run("evaluate", asked)
+
+
+@contextmanager
+def neither_named_nor_asked(organization: int) -> Iterator[None]:
+    """Central leaves a station with columns of the fits out of the scorers of held-out records, and does not ask it."""
+    honest = Federation._ask
+
+    def ask(self: Federation, asked: str, requests: Any, members: Any, *rest: Any) -> Any:
+        if asked in ("partial_held_out", "partial_judge"):
+            each = dict(requests) if isinstance(requests, dict) else dict.fromkeys(members, requests)
+            members = [member for member in members if member != organization]
+            named = [one for one in next(iter(each.values())).scorers if one != organization]
+            requests = {member: replace(each[member], scorers=named) for member in members}
+        return honest(self, asked, requests, members, *rest)
+
+    with mock.patch.object(Federation, "_ask", ask):
+        yield
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
+def test_a_scorer_of_held_out_records_is_neither_unnamed_nor_unasked(held: bool) -> None:
+    """With three stations that have columns, the one with the outcome, which runs central, would see another's part of each predictor."""
+    with linked() as running:
+        model = running.run("fit", {**FITS["verticox"], "features": ["x", "v", "w"]})["model"]
+        asked = {"model": model, **JOINED, **JUDGED, "folds": 2}
+        with neither_named_nor_asked(3):
+            if held:
+                with pytest.raises(MessageError, match="not asked of all stations that have a part of it"):
+                    running.run("evaluate", asked)
+                return
+            with mock.patch.object(Member, "require_asked"):
+                assert running.run("evaluate", asked)["metrics"]["concordance"]
 
 
 def test_a_station_without_a_column_of_the_fits_takes_part_in_the_sum() -> None:

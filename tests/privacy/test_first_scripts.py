@@ -45,7 +45,7 @@ from fedbayes.mpc import alignment, factors
 from fedbayes.mpc.relay import SigningPair, fingerprint
 from fedbayes.randomness import secret_bytes
 from v6_secure_naive_bayes import partial
-from v6_secure_naive_bayes.messages import TablesReply, TablesRequest
+from v6_secure_naive_bayes.messages import FeaturesRequest, TablesReply, TablesRequest
 
 ROWS = 40
 DOMAIN = {"y": {"categories": ["n", "p"]}, "f": {"categories": ["a", "b", "c"]}}
@@ -149,8 +149,9 @@ def test_poc1_rogue_has_no_session_of_its_own_even_so(session: str) -> None:
 def direct(played: Researcher, epsilon: float = 0.0) -> Any:
     """Ask one station, among itself alone, for its own table."""
     asked = TablesRequest(Columns("y", ["f"], DOMAIN), {}, epsilon, False, True, whole=epsilon)
-    preflight = Preflight(columns=("y", "f"), functions=("partial_tables",), queries=9)
+    preflight = Preflight(columns=("y", "f"), functions=("partial_features", "partial_tables"), queries=9)
     played.open(preflight, [played.victim])
+    played.ask("partial_features", FeaturesRequest(["y", "f"]))
     return decode(TablesReply, played.ask("partial_tables", asked)).tables.value
 
 
@@ -171,7 +172,7 @@ def test_poc14_direct_counts_organizations_even_so() -> None:
     with (
         hospitals(minimum_organizations=3) as running,
         believed(2),
-        pytest.raises(Refused, match="too few organizations"),
+        pytest.raises(Refused, match="minimum_organizations=3"),
     ):
         direct(Researcher(running, 1))
 

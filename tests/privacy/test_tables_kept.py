@@ -15,13 +15,11 @@ from harness.inprocess import InProcess
 from test_deviating_central import twice
 
 from fedbayes.federation.errors import AlgorithmError, MessageError
-from fedbayes.federation.perimeter.opening import Preflight
 from fedbayes.federation.rounds import Federation
 from fedbayes.mpc.moduli import published_modulus
-from v6_secure_naive_bayes import central, drawing, partial
+from v6_secure_naive_bayes import drawing, partial
 from v6_secure_naive_bayes.keying import Keyring
 from v6_secure_naive_bayes.messages import FactorsRequest
-from v6_secure_naive_bayes.options import before_classify
 
 ROWS = 240
 NOISY = 1e-5
@@ -188,12 +186,11 @@ def test_control_their_parts_they_spend(function: str) -> None:
     assert sum(costs["epsilon"] for costs in debits) == pytest.approx(NOISY)
 
 
-def test_tables_of_columns_that_were_not_announced_have_no_part() -> None:
-    def label_alone(epsilon: float, columns: list[str]) -> Preflight:
-        return before_classify(epsilon, columns[:1])
-
+def test_tables_of_columns_that_no_station_was_asked_for_have_no_part() -> None:
+    asked = lambda station: ["ill"]  # noqa: E731
     with (
-        mock.patch.object(central, "before_classify", label_alone),
+        mock.patch.object(drawing.holding, "asked", asked),
+        mock.patch.object(partial.holding, "check_alone"),
         running() as federation,
         pytest.raises(MessageError, match="as its part of the budget"),
     ):

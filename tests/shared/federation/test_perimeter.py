@@ -485,7 +485,7 @@ def test_a_server_in_the_middle_of_a_known_station_is_found_out(files):
         asked = requests[(organization, name)]
         card = Card.make(3, mine.public_bytes, lasting, asked.session)
         reply = {"card": encode(card), "has_data": True, "columns": [], "alike": []}
-        reply |= {"minimum_organizations": 3, "policy": {}, "believed": {}}
+        reply |= {"policy": {}, "believed": {}}
         return seal_reply(asked, question(asked, pack(asked.body)), 3, {"reply": reply, "spent": {}, "token": ""}, mine)
 
     with EmbeddedFederation(files, policies=LEDGER) as federation:

@@ -17,7 +17,7 @@ from fedbayes.federation.horizontal import table_queries
 from fedbayes.randomness import uniform_bits
 from fedbayes.typing import Array, Integers
 
-from . import lasting
+from . import holding, lasting
 from .messages import OF_TABLES, TablesRequest
 
 DRAWN = "drawn tables"
@@ -56,14 +56,11 @@ def at_most(encoded: dict[str, Any], records: int) -> dict[str, Any]:
 def check_part(station: Station, request: TablesRequest) -> None:
     """Refuse tables in a second round, and more of the budget for a table than its part of what the job announced for the tables of all stations together.
 
-    They have equal parts, and so have the class counts, which one station tells where tables are kept, the first of the round. Their number
-    follows from the announced columns, or, where the features are those of the schema files, from this station's own.
+    They have equal parts, and so have the class counts, which one station tells where tables are kept, the first of those with features. Their number
+    follows from the columns for which all stations were asked, and each is of one station (`holding`).
     """
     asked_once(station, "noisy tables", station.round_name)  # of other stations' debits this one knows nothing
-    job = announced.kept(station.memory)
-    names = set() if job is None else set(job.columns)
-    if not names.issuperset(request.columns.features):
-        names |= set(station.public_schema() or {})
+    job, names = announced.kept(station.memory), set(holding.asked(station))
     tables = len(names - {request.columns.label}) + (not request.release)
     if (
         job is None

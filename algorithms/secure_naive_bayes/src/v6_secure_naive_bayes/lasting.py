@@ -40,7 +40,8 @@ def path_of(station: Station, request: TablesRequest) -> Path | None:
     """Return the file of the tables that answer a request, or None at a node without a ledger."""
     if station.policy.ledger is None:
         return None
-    content: list[Any] = [VERSION, requested_label(), encode(replace(request, tables="kept"))]
+    asked = {name: part for name, part in encode(replace(request, tables="kept")).items() if name != "letters"}
+    content: list[Any] = [VERSION, requested_label(), asked]
     chosen = {"dictionary": station.require_members().dictionary, "rows": preprocessing()}
     if any(chosen.values()):
         content.append(chosen)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from fedbayes.dp import promise
-from fedbayes.federation import Message, Relation
+from fedbayes.federation import Broadcast, Message, Relation
 from fedbayes.federation.gate import Exact, Public, Released, Sealed, Share
 from fedbayes.federation.horizontal import Columns
 from fedbayes.federation.horizontal.counts import check_asked
@@ -176,10 +177,14 @@ class FeaturesRequest(Message):
 
 
 class FeaturesReply(Message):
-    """Which of the columns asked for the station holds; its number of rows where it was asked, 0 if it holds none of them."""
+    """Which of the columns asked for the station holds; its number of rows where it was asked, 0 if it holds none of them.
+
+    `held` tells the other stations the same where no rows are asked for.
+    """
 
     names: Public[list[str]]
     rows: Exact[int] | None = None
+    held: Broadcast | None = None
 
 
 class TablesRequest(Message):
@@ -201,6 +206,8 @@ class TablesRequest(Message):
         Whether the tables leave the station; otherwise it keeps them for later rounds of the job.
     tables : str
         ``fresh`` for this job alone, ``kept`` from an earlier job if there are any, ``renewed`` for this and later jobs.
+    letters : dict of int to Broadcast
+        Which columns every other station says it holds.
     """
 
     columns: Columns
@@ -210,6 +217,7 @@ class TablesRequest(Message):
     release: bool
     tables: str = "fresh"
     whole: float = 0.0
+    letters: dict[int, Broadcast] = field(default_factory=dict)
 
     @property
     def promises(self) -> bool:

@@ -21,7 +21,7 @@ from fedbayes.federation.node.secrets import own_keys
 from fedbayes.mpc.joye_libert import encrypt_factor
 from fedbayes.mpc.packing import Packing
 
-from . import grading, lasting, model
+from . import grading, holding, lasting, model
 from .drawing import at_most, check_part, drawn_tables
 from .horizontal import packing_of
 from .keying import deal, encryption_label, station_exponent
@@ -155,11 +155,12 @@ def partial_features(station: Station, request: FeaturesRequest) -> FeaturesRepl
 
     Notes
     -----
-    **Reveals** that to central, and for an evaluation the number of rows. **Assumes** nothing.
+    **Reveals** that to central and the other stations, and for an evaluation the number of rows to central. **Assumes** nothing.
     """
-    held = set(station.columns)
-    names = [name for name in request.names if name in held]
-    return FeaturesReply(station.public(names), grading.count(station, names) if request.rows else None)
+    names = [name for name in request.names if name in station.columns]
+    if request.rows:
+        return FeaturesReply(station.public(names), grading.count(station, names))
+    return FeaturesReply(station.public(names), held=holding.columns_held(station, request.names))
 
 
 @partial
@@ -170,7 +171,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     -----
     **Reveals** the noisy class counts (one station) and, with `release`, the noisy tables, to central. Tables without noise, or with an epsilon
     that may not be called private, only to as many organizations as the node demands, and if no count is in 1 .. `minimum_count` - 1.
-    **Assumes** nothing about other parties: every table carries its whole noise.
+    **Assumes** nothing about other parties: every table carries its whole noise, and all stations say themselves which columns they hold.
     """
     station.check_columns([*request.columns.features, request.columns.label])
     station.require_private(request.promises)
@@ -180,6 +181,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
         _check_organizations(station)
     if not request.promises:
         asked_once(station, "tables", station.round_name, ONE_QUESTION)
+    holding.check_alone(station, request)
     if request.epsilon > 0:
         check_part(station, request)
     path = None if request.tables == "fresh" else lasting.path_of(station, request)
@@ -190,8 +192,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     if not request.release:  # what is released is nobody's to multiply: exact tables are never kept
         station.keep(KEPT, **tables)
         tables = station.kept(KEPT)
-    released = tables["released"]
-    first = request.columns.classes if request.classes else 0
+    released, first = tables["released"], request.columns.classes if request.classes else 0
     leaving = released[first:] if request.release else np.zeros(0, dtype=np.int64)
     return TablesReply(
         _as_it_may_leave(station, request, released[:first]),

@@ -7,6 +7,7 @@ from typing import Any
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, results
+from fedbayes.federation.horizontal.units import AT_SEVERAL
 
 from . import model
 from .arguments import Classify
@@ -18,7 +19,7 @@ UNITS = {"record": "row", "party": "party", "identifier": "identifier"}
 CHANGES = {
     "record": "one record is in one cell",
     "party": "the public bound of one party's records",
-    "identifier": "the rows of one identifier that a station uses at most, all of which are covered together",
+    "identifier": f"the rows of one identifier that a station uses at most, all of which are covered together{AT_SEVERAL}",
 }
 KEPT_TABLES = (
     "; spent once for every job that is answered from these tables, when a station makes them (diagnostics.tables)"
@@ -115,6 +116,7 @@ def _vertical(epsilon: float, features: int, keyring: Keyring | None, tables: st
         "log-probabilities; records that differ in one value give the ratio of two noisy counts"
     )
     reveals = _roles(central + ", and which station holds which column", keyring)
+    reveals["stations"] = "the request, and which station holds which column; nothing else about other stations' data"
     if epsilon == 0:
         return results.not_private('the tables are exact; give noise="polya" and an epsilon for noisy ones', reveals)
     return results.privacy(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.naive_bayes.unknown import loud_warnings
 from fedbayes.dp.laws import usual_deviation
-from fedbayes.federation import Federation, Parties
+from fedbayes.federation import Broadcast, Federation, Parties
 from fedbayes.federation.errors import ArgumentError, MessageError, adding_up
 from fedbayes.federation.horizontal import (
     Columns,
@@ -45,11 +45,14 @@ class Split:
         Bins of every numeric feature.
     owners : dict of int to list of str
         Station -> its features, in the task's order.
+    letters : dict of int to Broadcast
+        Station -> the columns that it holds, for the other stations.
     """
 
     columns: Columns
     bins: dict[str, Any]
     owners: dict[int, list[str]]
+    letters: dict[int, Broadcast]
 
     @property
     def stations(self) -> tuple[int, ...]:
@@ -65,6 +68,10 @@ class Split:
     def bins_of(self, member: int) -> dict[str, Any]:
         """Return the bins of one station's numeric features."""
         return {name: self.bins[name] for name in self.owners[member] if name in self.bins}
+
+    def letters_to(self, member: int) -> dict[int, Broadcast]:
+        """Return what the other stations say to one."""
+        return {sender: letter.to_one(member) for sender, letter in self.letters.items() if sender != member}
 
     def named(self, federation: Federation) -> dict[str, list[str]]:
         """Return the same with names of stations."""
@@ -85,7 +92,7 @@ def assign(federation: Federation, parties: Parties, columns: Columns, bins: dic
         _owners(federation, columns, announced)
     replies = federation.round("partial_features", FeaturesRequest(names), parties.stations, FeaturesReply)
     owners = _owners(federation, columns, {member: reply.names.value for member, reply in replies.items()})
-    return Split(columns, bins, owners)
+    return Split(columns, bins, owners, {member: reply.held for member, reply in replies.items() if reply.held})
 
 
 def _owners(federation: Federation, columns: Columns, held: Mapping[int, Sequence[str]]) -> dict[int, list[str]]:
@@ -133,6 +140,7 @@ def _ask_tables(
             release,
             tables,
             epsilon,
+            split.letters_to(member),
         )
         for member in split.stations
     }

@@ -16,7 +16,6 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.guards.installments import Installment
 from fedbayes.federation.jobs.transport import summed
 from fedbayes.federation.questions.contrasts import Contrasts
-from fedbayes.federation.rounds import check_summable
 from fedbayes.federation.vertical import PARTIALS, SecureTables, check_alignment, open_parties, setup_of
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
 from fedbayes.federation.vertical.opening import fold_domain
@@ -260,7 +259,7 @@ class HorizontalTables(Source):
     def answer(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
         """Return tables, or functions of them: one round."""
         check_cells(tables, self.variables)
-        check_summable(self._stations)
+        self._federation.nodes.check_summable(self._stations)
         columns = [list(table) for table in tables]
         request = CountsRequest(self._domain, self._bins, columns, noise, HONEST_FRACTION, contrasts, self._seeded)
         replies = self._federation.round("partial_counts", request, self._stations, CountsReply, last=self.budget.spent)

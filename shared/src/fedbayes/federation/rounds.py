@@ -33,14 +33,6 @@ REFUSALS = (PolicyError, ThresholdError, BudgetError)
 M = TypeVar("M", bound=Message)
 
 
-def check_summable(stations: Sequence[int]) -> None:
-    """Raise `ThresholdError` where a sum over stations would be one station's own numbers: it would be debited, and refuse to mask them."""
-    if len(stations) < 2:
-        raise ThresholdError(
-            "too few organizations for a secure sum, which needs two or more with data; include more of them (nothing was asked)"
-        )
-
-
 class Federation(Job):
     """The federation as a central function sees it: a `Job`, and rounds over its organizations."""
 
@@ -117,14 +109,14 @@ class Federation(Job):
         Raises
         ------
         ThresholdError
-            As of `check_summable`, before anything is asked.
+            As of `Nodes.check_summable`, before anything is asked.
 
         Notes
         -----
         **Reveals** the sum over the participants to central, and nothing else. **Assumes** that at least two participants do not collude with central.
         """
         participants = tuple(organizations)
-        check_summable(participants)
+        self.nodes.check_summable(participants)
         try:
             replies = self.round(function, request, participants, reply_type, last=last)
         except (StationError, *REFUSALS):

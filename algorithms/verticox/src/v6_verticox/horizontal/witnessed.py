@@ -18,7 +18,6 @@ from fedbayes.federation.gate import Exact, Masked, Sealed
 from fedbayes.federation.horizontal import signed
 from fedbayes.federation.jobs.transport import summed
 from fedbayes.federation.perimeter.manifest import digest_of
-from fedbayes.federation.rounds import check_summable
 from fedbayes.typing import Array, Integers
 
 from .messages import Question
@@ -161,7 +160,7 @@ def witnessed_sums(
     federation: Federation, function: str, request: Opening | Following, stations: Sequence[int], length: int
 ) -> tuple[Integers, Shown]:
     """Return the sum of the stations' vectors of so many numbers, and what shows it to them; one round."""
-    check_summable(stations)
+    federation.nodes.check_summable(stations)
     replies = federation.round(function, request, stations, WitnessedReply)
     total = summed([reply.vector for reply in replies.values()])
     return signed(total, length), Shown(function, replies, federation.minimum_count)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.federation import Broadcast, Federation
+from fedbayes.federation import Broadcast, Federation, Parties
 from fedbayes.federation.errors import ArgumentError, PlacementError, adding_up
 from fedbayes.federation.horizontal import whole_sums
 from fedbayes.federation.vertical import check_equal_rows
@@ -78,6 +78,7 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
     roles = {"time": [asked.question.time], "event": [asked.question.event]}
     check_somewhere(federation, parties, {**roles, "features": list(asked.question.domain)})
     check_outcome(federation, parties, asked.question.time, asked.question.event, {})
+    homes = _homes(federation, parties, asked.question)
     matched = Matched(
         asked.question.time,
         asked.question.event,
@@ -92,24 +93,31 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
     requests = {member: ArrangeRequest(matched, rows, own, asked) for member, own in orders.items()}
     replies = federation.round("partial_arrange", requests, parties.stations, ArrangeReply)
     with adding_up(DESCRIPTIONS):
-        return _joint(federation, asked, helper, replies)
+        return _joint(asked, helper, homes, replies)
 
 
-def _joint(federation: Federation, asked: Asked, helper: int, told: dict[int, ArrangeReply]) -> Joint:
-    """Return who plays which part; the outcome holder is the last of the share holders."""
-    question = asked.question
-    [owner] = [member for member, reply in told.items() if reply.outcome.value]
+def _homes(federation: Federation, parties: Parties, question: Question) -> dict[str, int]:
+    """Return which station has each feature; refuse two of them, and too few or too many stations, before anything is spent."""
     homes: dict[str, int] = {}
     for feature in question.domain:
-        at = [member for member, reply in told.items() if feature in reply.features.value]
+        at = parties.holders[feature]
         if len(at) > 1:
             raise ArgumentError(f"features: two stations have the column '{feature}'; check its name")
         homes[feature] = at[0]
-    others = [member for member in told if member in homes.values() and member != owner]
-    if not others:
+    having = {*homes.values(), *parties.holders[question.time]}
+    if len(having) < 2:
         raise PlacementError("all features are where the outcome is; use an ordinary Cox model at that station")
-    if len(others) > MOST_HOLDERS:
+    if len(having) > MOST_HOLDERS + 1:
         raise PlacementError(f"more than {MOST_HOLDERS} stations have features beside the outcome; leave some out")
+    federation.nodes.check_summable(having, "columns of the fit")
+    return homes
+
+
+def _joint(asked: Asked, helper: int, homes: dict[str, int], told: dict[int, ArrangeReply]) -> Joint:
+    """Return who plays which part; the outcome holder is the last of the share holders."""
+    question = asked.question
+    [owner] = [member for member, reply in told.items() if reply.outcome.value]
+    others = [member for member in told if member in homes.values() and member != owner]
     holders = [*others, owner]
     check_equal_rows(told[member].records.value for member in holders)
     domain = {name: question.domain[name] for member in holders for name in question.domain if homes[name] == member}

@@ -24,6 +24,8 @@ from ..station import Station
 
 UNITS = ("row", "identifier")
 MOST_ROWS_OF_ONE = 10_000  # of one identifier
+AT_SEVERAL = "; an identifier that several stations have spends the epsilon at each of them"
+"""In statements: no station sees who is at others, so that the losses of these add up (docs/threat-model.md)."""
 
 
 class Unit(Message):
@@ -54,7 +56,7 @@ class Unit(Message):
         """What the statement says beside the unit; empty for rows."""
         if self.id_column is None:
             return ""
-        return f"; at most {self.rows} row(s) of each identifier are used at a station, and all of them are covered together"
+        return f"; at most {self.rows} row(s) of each identifier are used at a station, and all of them are covered together{AT_SEVERAL}"
 
     def columns(self, names: list[str]) -> list[str]:
         """Return the columns to read: these, and the identifiers'."""

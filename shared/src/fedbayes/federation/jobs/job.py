@@ -11,11 +11,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ...mpc.relay import KeyPair
-from ..errors import MessageError, StationError, ThresholdError, describe, rebuild, too_few, too_few_with_data
+from ..errors import MessageError, StationError, describe, rebuild
 from ..guards import announced, arrival, dictionaries
 from ..guards.table_reader import ABSENT
 from ..messages.codec import Message, decode, encode
-from ..node import limits
 from ..node.memory import Memory
 from ..node.platform import Origin, Run
 from ..node.policy import Policy
@@ -24,6 +23,7 @@ from ..perimeter.manifest import Manifest
 from ..perimeter.opening import Checked, OpenReply, OpenRequest, Parties, Preflight, Task
 from ..results import provenance, strict_json, versions
 from .loudness import noise_warnings
+from .nodes import Nodes
 from .outset import Outset
 from .round_log import RoundLog
 from .transport import Transport
@@ -64,6 +64,8 @@ class Job(Outset, ABC):
         Whether the job is a preflight alone: then `Checked` ends it, in `open_channel` if a station refuses, else where central would ask the next round.
     checked : dict or None
         What the stations said to a preflight, when none refused.
+    nodes : Nodes
+        Roles and limits of the members.
     """
 
     def __init__(self, client: Any, run: Run, policy: Policy, origin: Origin, memory: Memory, task: Task) -> None:
@@ -77,7 +79,7 @@ class Job(Outset, ABC):
         self._transport = Transport(client, run, policy, memory, self.name)
         self._log = RoundLog()
         self._ended: set[int] = set()
-        self._nodes: dict[int, dict[str, Any]] = {}
+        self.nodes = Nodes()
 
     @property
     def public_key(self) -> bytes:
@@ -144,24 +146,12 @@ class Job(Outset, ABC):
         )
         if not parties.stations:
             raise StationError("no organization holds the database that the task asks for; check its label")
-        demands = [reply.minimum_organizations.value for reply in replies.values()]
-        least = max(self.policy.minimum_organizations, *demands)
-        if len(members) < least:
-            raise ThresholdError(too_few("a node", least))
-        whole = preflight is not None and preflight.everywhere and preflight.summed and not preflight.private
-        if whole and len(parties.stations) < least:
-            raise ThresholdError(too_few_with_data(least))
+        self.nodes = Nodes(parties, replies)
+        self.nodes.check_enough(preflight, parties, self.policy.minimum_organizations)
         if self.dry:
             return parties
         cards = {member: reply.card.value for member, reply in replies.items()}
         self._transport.start(self._make_manifest(parties, cards, preflight))
-        self._nodes = {
-            member: {
-                "role": parties.role(member),
-                "limits": limits.read(replies[member].policy.value),
-            }
-            for member in members
-        }
         return parties
 
     def _check(self, request: OpenRequest, answers: dict[int, Any], replies: Mapping[int, OpenReply]) -> None:
@@ -282,8 +272,7 @@ class Job(Outset, ABC):
     @property
     def minimum_count(self) -> int:
         """Smallest count of records that all stations of the task allow to be shown; a helper has no records."""
-        limits = [node["limits"] for node in self._nodes.values() if node["role"] == "station"]
-        return max((int(limit["minimum_count"]) for limit in limits), default=0)
+        return self.nodes.minimum_count
 
     def report(self) -> dict[str, Any]:
         """Return rounds, bytes, seconds, organizations, the nodes' roles and limits, and what each round carried."""
@@ -294,7 +283,7 @@ class Job(Outset, ABC):
             "organizations": [self.name(member) for member in sorted(log.asked)],
             "aggregator": self.name(self.organization),
             "debits": {self.name(member): costs for member, costs in debits.items()},
-            "nodes": {self.name(member): node for member, node in self._nodes.items()},
+            "nodes": self.nodes.named(self.name),
             "without_lasting_key": transport.without_lasting_key(log.asked),
             "per_round": log.entries,
         }

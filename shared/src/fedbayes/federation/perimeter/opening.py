@@ -147,7 +147,6 @@ class OpenReply(Message):
     has_data: Public[bool]
     columns: Public[list[str]]
     alike: Public[list[str]]
-    minimum_organizations: Public[int]
     policy: Public[dict[str, Any]]
     believed: Public[dict[int, str]]
 

@@ -47,7 +47,6 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
         alike=station.public(
             [name for name in announced_columns if name not in present and differs_unseen(name, present)]
         ),
-        minimum_organizations=station.public(policy.minimum_organizations),
         policy=station.public(limits.as_public(policy)),
         believed=station.public(_believed(station)),
     )
