@@ -104,7 +104,9 @@ def test_records_at_two_stations_do_not_count_twice_under_an_epsilon(people) -> 
     domain = {name: {"categories": sorted(set(people[name]))} for name in ("street", "hiv")}
     given = {"columns": ["street", "hiv"], "id_column": "id", "structure": [["street", "hiv"]], "split": "hybrid"}
     given |= {"domain": domain, "missing": "category"}
-    with OneProcess(parties=parties, helpers=["helper"], policies=HOLES) as federation:
+    with OneProcess(
+        parties=parties, helpers=["helper"], policies={"*": {**HOLES["*"], "minimum_organizations": 2}}
+    ) as federation:
         result = federation.run("vertibayes", "fit", {**given, "epsilon": 5.0})
         with pytest.raises(ArgumentError, match="two stations"):
             federation.run("vertibayes", "fit", given)

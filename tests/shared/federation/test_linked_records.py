@@ -106,7 +106,7 @@ def test_united_records_of_which_few_are_not_linked(tmp_path, first):
     """A network of united records counts whom the organization that is left out lacks: nobody took note of a union's rows."""
     asks = {"united": ("ab", UNITED), "linked": ("abc", {})}
     second = next(name for name in asks if name != first)
-    with federation(tmp_path) as running:
+    with federation(tmp_path, minimum_organizations=2) as running:
         assert asked(running, "network", asks[first][0], **asks[first][1])
         assert asked(running, "network", asks[first][0], **asks[first][1]), "the same records again"
         with pytest.raises(errors.ThresholdError, match=REFUSED):
@@ -116,7 +116,7 @@ def test_united_records_of_which_few_are_not_linked(tmp_path, first):
 
 def test_control_the_difference_of_united_and_linked_records_is_one_person(tmp_path):
     table, shares = tables(), {}
-    with federation(tmp_path, differ=True) as running:
+    with federation(tmp_path, differ=True, minimum_organizations=2) as running:
         for name, organizations, more in (("united", "ab", UNITED), ("linked", "abc", {"pseudocount": 0.0})):
             result = asked(running, "network", organizations, **more)
             sex, ill = (np.array(result["model"]["tables"][column]["probabilities"]) for column in ("sex", "ill"))

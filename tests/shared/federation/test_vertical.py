@@ -183,7 +183,7 @@ def test_united_records_that_two_stations_hold_are_refused_or_with_noise_count_o
     domain = {"a": {"categories": [0, 1, 2]}, "c": {"categories": [0, 1]}}
     arguments = {"columns": ["a", "c"], "batches": [[["a", "c"]]], "records": "union", "domain": domain}
     with (
-        OneProcess(parties, helpers=["helper"]) as federation,
+        OneProcess(parties, helpers=["helper"], policies={"*": {"minimum_organizations": 2}}) as federation,
         pytest.raises(errors.ArgumentError, match="same column"),
     ):
         federation.run("vertical_toy", "run_tables", arguments)

@@ -365,7 +365,7 @@ def test_united_records_under_an_epsilon_are_counted_once_where_two_stations_hol
     for overlap in (0, 3):
         pieces = {"north": table[: 20 + overlap], "south": table[20:]}
         pooled = pd.concat(pieces.values()).drop_duplicates("id")
-        with OneProcess(pieces, helpers=["helper"]) as federation:
+        with OneProcess(pieces, helpers=["helper"], policies={"*": {"minimum_organizations": 2}}) as federation:
             found = federation.run("vertical_toy", "run_tables", {**arguments, "epsilon": 50.0})
             assert found["rows"] == len(pooled)
             counts = np.array(found["model"][0][0])

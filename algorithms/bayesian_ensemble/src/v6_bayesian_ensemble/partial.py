@@ -122,7 +122,7 @@ def partial_evidence(station: Station, request: EvidenceRequest) -> SealedReply:
     for group in request.groups:
         topic = f"evidence|{group.number}"
         wide = score_share(workspace, request.delivery, group)
-        content = station.exact(wide, "evidence", queries=0, summed=request.delivery.setup.union, united=True)
+        content = station.exact(wide, "evidence", queries=0, summed=request.delivery.setup.union)
         sealed[group.number] = sealed_part(station, group.leader, station.mask(content, topic, common), topic)
     return SealedReply({number: part for number, part in sealed.items() if part is not None})
 
@@ -170,7 +170,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
         request.identify,
     ]
     united = request.delivery.setup.union
-    content = station.exact(votes.encode(added, behind), "predictions", queries=queries, summed=united, united=True)
+    content = station.exact(votes.encode(added, behind), "predictions", queries=queries, summed=united)
     masked = station.mask(content, "", common)
     if not request.holders:
         return VotesReply(masked, {}, identifiers)
@@ -225,7 +225,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
     united = setup.union and station.organization in setup.stations and request.label in station.columns
     if request.sealed or united:  # of united records all holders count, or central would see the sum of one
         vector = _tallied(station, request)
-    content = station.exact(vector.view(np.uint64), "evaluation", summed=setup.union, united=True)
+    content = station.exact(vector.view(np.uint64), "evaluation", summed=setup.union)
     common = [setup, request.label, request.classes, request.vote, request.rows]
     return TalliesReply(station.mask(content, "", common))
 

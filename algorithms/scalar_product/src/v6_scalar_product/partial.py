@@ -150,7 +150,7 @@ def partial_chain_sum(station: Station, request: ChainSumRequest) -> ChainSumRep
     total = np.array([chain.total(letters)], dtype=np.uint64)
     return ChainSumReply(
         station.mask(
-            station.exact(total, "count", summed=request.delivery.setup.union, united=True),
+            station.exact(total, "count", summed=request.delivery.setup.union),
             "",
             [request.delivery.setup, request.owners],
         )

@@ -68,7 +68,6 @@ class Station(TableReader):
         queries: int = 0,
         once: str | None = None,
         summed: bool = True,
-        united: bool = False,
         *,
         relation: Relation | None,
     ) -> Receipt:
@@ -86,7 +85,7 @@ class Station(TableReader):
             Questions that count towards `maximum_queries`.
         once : str, optional
             Name of a debit that is made once in the whole job: for a budget that the method divides over its rounds itself.
-        summed, united : bool
+        summed : bool
             As of `exact`.
         relation : Relation or None
             Whom the noise is for, which the job announced; None only where neither epsilon nor delta is debited.
@@ -109,7 +108,7 @@ class Station(TableReader):
         self.policy.check_release(epsilon, delta)
         if not promise.holds(epsilon, delta):
             choosing.check_exact(self, self.dictionary, arithmetic=False)
-            self._guard(summed, not united)
+            self._guard(summed)
         entry = (self.round_name, self.question_digest) if once is None else (once, f"{epsilon!r}/{delta!r}")
         announced.check_debit(self, entry, epsilon, delta, relation)
         receipt = self.gate.made(Receipt(epsilon, delta))
@@ -179,9 +178,7 @@ class Station(TableReader):
         """Return `public_schema` as public metadata: the administrator wrote it to be published."""
         return self.gate.made(Public(self.public_schema()))
 
-    def exact(
-        self, value: T, note: str, counts: Any = None, queries: int = 1, summed: bool = True, united: bool = False
-    ) -> Exact[T]:
+    def exact(self, value: T, note: str, counts: Any = None, queries: int = 1, summed: bool = True) -> Exact[T]:
         """Return an exact aggregate, which may then leave, or be masked or shared.
 
         Parameters
@@ -197,8 +194,6 @@ class Station(TableReader):
         summed : bool
             Whether central gets the sum of this value over the round's participants, each of which holds other rows. Sums over different sets can be
             subtracted, so the set is compared with earlier ones (`answered`). False for records whose columns are spread, and for a value of this station.
-        united : bool
-            Whether columns of a record may be spread over the stations that hold other rows too; then two of these suffice.
 
         Raises
         ------
@@ -211,7 +206,7 @@ class Station(TableReader):
         """
         self.require_private(False)
         announced.check_exact(self)
-        self._guard(summed, not united)
+        self._guard(summed)
         if counts is not None:
             records = np.asarray(counts)
             if bool(np.any((records != 0) & (records < self.policy.minimum_count))):
@@ -224,10 +219,10 @@ class Station(TableReader):
         """Return more of an exact answer that the job counted as a question before, of this station or of records whose columns are spread; see `exact`."""
         return self.exact(value, "", queries=0, summed=False)
 
-    def _guard(self, summed: bool, whole: bool) -> None:
+    def _guard(self, summed: bool) -> None:
         manifest = self.require_members()
         arrival.check_models(self)
-        self.history.check(self.namings(self.summed_over(whole), manifest.names) if summed else [])
+        self.history.check(self.namings(self.summed_over(whole=True), manifest.names) if summed else [])
 
     def released(self, value: T, receipt: Receipt) -> Released[T]:
         """Return noisy numbers, which may then leave or be masked.

@@ -110,7 +110,6 @@ def pay(
     note: str,
     queries: int = 0,
     summed: bool = True,
-    united: bool = False,
 ) -> Receipt:
     """Debit the node's ledger for a round before anything is sampled: for all of the budget, once in the job.
 
@@ -126,8 +125,8 @@ def pay(
         What for, in the ledger.
     queries : int
         Questions of the round that count for `maximum_queries`.
-    summed, united : bool
-        As `Station.charge`.
+    summed : bool
+        As of `Station.charge`.
 
     Raises
     ------
@@ -137,7 +136,7 @@ def pay(
         If a part was spent in another round of this job, or the budget was divided in another way.
     """
     epsilon, delta = installment.epsilon, installment.delta
-    charge = functools.partial(station.charge, note=note, summed=summed, united=united)
+    charge = functools.partial(station.charge, note=note, summed=summed)
     if installment.whole:
         return charge(epsilon, delta, queries=queries, relation=relation)
     if queries:

@@ -93,14 +93,15 @@ class Member:
         Raises
         ------
         ThresholdError
-            If there is one beside others without, who add masks and no numbers; of `whole` records, if there are fewer than the node demands organizations.
+            If there is one beside others without, who add masks and no numbers; of `whole` or united records, if there are fewer than a station's node
+            demands organizations.
         """
         over = frozenset(self.require_members().stations) & frozenset(self.participants)
         if len(over) < 2 <= len(self.participants):
             raise ThresholdError(
                 "one organization alone holds data, whose exact numbers nothing would cover; include another, or give an epsilon"
             )
-        if whole and len(over) < self.policy.minimum_organizations:
+        if whole and self.organization in over and len(over) < self.policy.minimum_organizations:
             raise MembersError(too_few_with_data(self.policy.minimum_organizations))
         return over
 

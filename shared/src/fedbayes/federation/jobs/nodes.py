@@ -55,12 +55,18 @@ class Nodes:
             raise ThresholdError(too_few("a node", least))
         if preflight is None or not (preflight.everywhere and preflight.summed):
             return
-        if not preflight.private and len(parties.stations) < least:
-            raise ThresholdError(too_few_with_data(least))
+        if not preflight.private:
+            self.check_with_data(parties.stations, least)
         if (
             preflight.honest_fraction > 0.0 and len(parties.stations) > 1
         ):  # noise in shares, under masks; methods tell of one alone
             self.check_summable(parties.stations)
+
+    def check_with_data(self, stations: Collection[int], least: int = 0) -> None:
+        """Refuse exact sums over whole or united records of fewer stations than one of them demands organizations, or than `least`; `ThresholdError`."""
+        least = max(least, self.demanded(stations))
+        if len(stations) < least:
+            raise ThresholdError(too_few_with_data(least))
 
     def check_summable(self, stations: Collection[int], having: str = "data") -> None:
         """Refuse a sum over some stations, before they debit it, that is one station's own numbers, or that a node would not mask.

@@ -236,11 +236,11 @@ def _answer(
     """Return this station's share of the answers as it may be shared: paid for, with its share of the noise where it is to be noisy."""
     if request.noise is None:
         bound, united = _bound(workspace, request, shares), workspace.setup.union
-        return station.exact(bound, "tables", queries=request.queries, summed=united, united=True)
+        return station.exact(bound, "tables", queries=request.queries, summed=united)
     _noise(shares[:0], request, request.noise)  # what cannot be sampled is not charged
     united = workspace.setup.union
     relation, note = workspace.setup.relation, f"tables, {workspace.setup.neighbors}"
-    receipt = pay(station, request.noise, relation, note, queries=request.queries, summed=united, united=True)
+    receipt = pay(station, request.noise, relation, note, queries=request.queries, summed=united)
     noisy = shares + _noise(shares, request, request.noise)
     return station.released(_bound(workspace, request, noisy), receipt)
 

@@ -157,7 +157,7 @@ def setup_of(
     ArgumentError, PlacementError
         Naming the argument and the remedy.
     ThresholdError
-        When fewer than two organizations hold data.
+        When fewer than two organizations hold data, or of united records fewer than one of them demands organizations.
     """
     arguments.check_choice("records", records, RECORDS)
     if len(parties.stations) < 2:
@@ -170,7 +170,9 @@ def setup_of(
         raise ArgumentError("records: a union needs a helper; name an organization without data")
     if union and not id_column:
         raise ArgumentError("rows_aligned: united records are matched by an identifier; name the id_column")
-    private = epsilon is not None
+    private, promised = epsilon is not None, covers(epsilon, delta)
+    if union and not promised:
+        federation.nodes.check_with_data(parties.stations)
     return Setup(
         chosen,
         list(parties.stations),
@@ -181,7 +183,7 @@ def setup_of(
         missing_state or union or private,
         private,
         guarded and not private,
-        covers(epsilon, delta),
+        promised,
         neighbors,
         unhidden,
     )
