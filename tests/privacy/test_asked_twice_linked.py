@@ -26,10 +26,12 @@ from views_cases import (
     question_files,
 )
 
-from fedbayes.federation.errors import MessageError
+from fedbayes.federation.errors import ConvergenceError, MessageError
 from fedbayes.federation.rounds import Federation
 from v6_scalar_product import partial as chained
 from v6_scalar_product.messages import ChainSumReply
+from v6_verticox.messages.seen import MOST_ITERATIONS, AdmmRequest, AuxiliaryRequest
+from v6_verticox.messages.setup import Plan
 
 COUNT = {"conditions": SICK, "protocol": "thesis", "id_column": "id"}
 
@@ -135,13 +137,68 @@ def test_coefficients_of_the_published_solver_are_told_once() -> None:
             answers.append(honest(self, asked, before, [3], *rest[1:])[3])
         return replies
 
-    asked = {**COX, "solver": "admm", "id_column": "id", "max_rounds": 400, "tolerance": 0.05}
     with federation("a") as running, mock.patch.object(Federation, "_ask", ask):
-        running.run("verticox", "fit", asked)
+        running.run("verticox", "fit", CONSENSUS)
         assert "asked for twice" in str(answers.pop().get("error"))
         with mock.patch("v6_verticox.stations.consensus.asked_once"):
-            running.run("verticox", "fit", asked)
+            running.run("verticox", "fit", CONSENSUS)
         assert "error" not in answers.pop(), "control"
+
+
+CONSENSUS = {**COX, "solver": "admm", "id_column": "id", "max_rounds": 400, "tolerance": 0.05}
+OTHER_PATHS: dict[str, Callable[[Any], Any]] = {
+    "sums over events": lambda one: replace(one, observed=[2.0 * number + 1.0 for number in one.observed]),
+    "rho": lambda one: replace(one, rho=2.0 * one.rho),
+    "update": lambda one: replace(one, update="published"),
+}
+"""What a central that deviates says from the second iteration on: with it the next coefficients, whose likelihood is told, are where it likes."""
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
+@pytest.mark.parametrize("other", OTHER_PATHS)
+def test_central_chooses_no_point_of_the_published_solver(other: str, held: bool) -> None:
+    refused, later = list[str](), list[int]()
+
+    def elsewhere(one: Any, *_: Any) -> Any:
+        return OTHER_PATHS[other](one) if one.step > 1 and not one.report and one.observed else one
+
+    honest = Federation._ask
+
+    def ask(self: Federation, asked: str, requests: Any, *rest: Any) -> Any:
+        if asked != "partial_admm":
+            return honest(self, asked, requests, *rest)
+        answers = honest(self, asked, {member: elsewhere(one) for member, one in requests.items()}, *rest)
+        if any(one.step > 1 for one in requests.values()):
+            later.append(1)
+            refused.extend(str(answer["error"]) for answer in answers.values() if "error" in answer)
+            raise MessageError("central has what it wants")
+        return answers
+
+    unheld = nullcontext() if held else mock.patch("v6_verticox.stations.consensus.asked_once")
+    with federation("a") as running, mock.patch.object(Federation, "_ask", ask), unheld, suppress(MessageError):
+        running.run("verticox", "fit", CONSENSUS)
+    assert later
+    assert bool(refused) is held
+    assert all("were others before" in one for one in refused)
+
+
+def test_the_published_solver_has_so_many_iterations_and_no_more() -> None:
+    plan = Plan([1, 2], [1, 1], 3, 100, [100], 100, [], 0, True)
+    for step in (0, MOST_ITERATIONS + 1):
+        with pytest.raises(ValueError, match="more steps than it may take"):
+            AdmmRequest(plan, step, 0.25, [0.0], None, False, "standard", [])
+        with pytest.raises(ValueError, match="more steps than it may take"):
+            AuxiliaryRequest(plan, step, 0.25, [0.0], {}, "standard")
+    assert AdmmRequest(plan, MOST_ITERATIONS, 0.25, [0.0], None, False, "standard", [])
+
+
+def test_central_asks_for_no_more_iterations_than_stations_answer() -> None:
+    with (
+        federation("a") as running,
+        mock.patch("v6_verticox.solvers.consensus.MOST_ITERATIONS", 2),
+        pytest.raises(ConvergenceError, match="2 iterations; raise the tolerance"),
+    ):
+        running.run("verticox", "fit", {**CONSENSUS, "tolerance": 1e-9})
 
 
 @pytest.mark.audit

@@ -12,6 +12,8 @@ from .setup import Plan
 RESIDUAL_BITS = 40
 """Fractional bits of the residual vectors that the outcome holder shows under a mask."""
 TOO_MANY = "a fit has more steps than it may take"
+MOST_ITERATIONS = 1000
+"""Of the published consensus: as many as 2000 task rounds have room for (`arguments.MOST_ROUNDS`), twice as many as the thesis takes."""
 LAST = 1
 """The only step of solver "admm" on shares."""
 
@@ -77,8 +79,10 @@ class ResidualReply(Message):
     published: Broadcast
 
 
-def check_rho(rho: float) -> None:
-    """Raise `ValueError` unless the step parameter is a number that a researcher can give."""
+def check_iteration(step: int, rho: float) -> None:
+    """Raise `ValueError` unless a fit has so many iterations, and the step parameter is a number that a researcher can give."""
+    if not 1 <= step <= MOST_ITERATIONS:
+        raise ValueError(TOO_MANY)
     if not RHO[0] <= rho <= RHO[1]:
         raise ValueError("rho is out of range")
 
@@ -101,7 +105,7 @@ class AdmmRequest(Message):
 
     def __post_init__(self) -> None:
         check_stages(self.plan, self.stages)
-        check_rho(self.rho)
+        check_iteration(self.step, self.rho)
 
 
 class AdmmReply(Message):
@@ -124,7 +128,7 @@ class AuxiliaryRequest(Message):
     update: str
 
     def __post_init__(self) -> None:
-        check_rho(self.rho)
+        check_iteration(self.step, self.rho)
 
 
 class AuxiliaryReply(Message):

@@ -8,7 +8,7 @@ from fedbayes.federation.errors import ConvergenceError, PlacementError
 from ..arguments import Fit
 from ..cox.entering import numbers, present
 from ..cox.likelihood import check_collinear
-from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
+from ..messages.seen import LAST, MOST_ITERATIONS, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from ..rounds.lockstep import Alone, alone
 from ..rounds.setup import Prepared
 from ..rounds.stages import sealed_parts
@@ -44,8 +44,11 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) ->
     broadcast: dict[int, Sealed] = {}
     while True:
         step += 1
-        if federation.rounds + LAST_ROUNDS > options.limit:
-            raise ConvergenceError("no convergence within max_rounds; raise max_rounds or the tolerance")
+        if step > MOST_ITERATIONS or federation.rounds + LAST_ROUNDS > options.limit:
+            more = "max_rounds or " if step <= MOST_ITERATIONS else ""
+            raise ConvergenceError(
+                f"no convergence within max_rounds, or {MOST_ITERATIONS} iterations; raise {more}the tolerance"
+            )
         requests = {
             m: AdmmRequest(plan, step, rho, sums[m], broadcast.get(m), False, options.gamma_update, []) for m in asked
         }

@@ -26,6 +26,9 @@ from .outcome import told_likelihood
 from .seen import masked_predictor, refuse_seen_placement, total_predictor
 from .sums import masked_for
 
+OTHER_PATH = "rho, the update or the sums over events of this fit were others before; start the job again"
+"""Coefficients follow from these in every iteration, and the likelihood is told at each: others would be points of central's choice."""
+
 
 @partial
 def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
@@ -79,7 +82,8 @@ def _report(holder: ShareHolder, step: int) -> AdmmReply:
 
 
 def _own_step(station: Station, request: AdmmRequest | AuxiliaryRequest, sent: Floats) -> Floats:
-    """Return the own predictor after the coefficients' step; keep both."""
+    """Return the own predictor after the coefficients' step; keep both. The path of a job follows from what it says first: central chooses no point of it."""
+    asked_once(station, "path", [request.rho, request.update, request.observed], OTHER_PATH)
     columns, step, rho = station.kept("design")["values"], request.step, request.rho
     if not columns.shape[1]:
         return np.zeros(len(columns))
