@@ -338,3 +338,9 @@ def test_every_request_opens_a_job_or_follows_from_what_opened_it() -> None:
     assert set(typing.get_args(taken)) == {Opening, Following}
     with pytest.raises(MessageError, match="nothing says from which sums"):
         partials.check_follows(Following(), typing.cast(Station, None))
+
+
+@pytest.mark.parametrize("least", [-1, 2**63])
+def test_what_central_takes_for_enough_is_a_number_of_records(least: int) -> None:
+    with pytest.raises(ValueError, match="no number of records"):
+        Shown("partial_tally", {}, least)

@@ -18,6 +18,7 @@ from fedbayes.federation.gate import Exact, Masked, Sealed
 from fedbayes.federation.horizontal import signed
 from fedbayes.federation.jobs.transport import summed
 from fedbayes.federation.perimeter.manifest import digest_of
+from fedbayes.federation.questions.factor_info import MOST_ROWS
 from fedbayes.typing import Array, Integers
 
 from .messages import Question
@@ -51,6 +52,10 @@ class Shown(Message):
     function: str
     replies: dict[int, WitnessedReply]
     minimum_count: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.minimum_count < MOST_ROWS:
+            raise ValueError("the smallest count is no number of records")
 
 
 class Opening(Message):
