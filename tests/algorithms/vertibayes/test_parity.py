@@ -113,7 +113,8 @@ def test_hybrid_records_are_united(table, kit, given) -> None:
     }
     edges = [["smoke", "ill"], ["ill", "xray"]]
     arguments = {**given, "split": "hybrid", "structure": edges, "missing": "drop"}
-    with OneProcess(parties=parties, helpers=["helper"], policies=kit.limits) as embedded:
+    limits = {**kit.limits, "*": {**kit.limits.get("*", {}), "minimum_organizations": 2}}
+    with OneProcess(parties=parties, helpers=["helper"], policies=limits) as embedded:
         result = embedded.run("vertibayes", "fit", arguments)
     assert result["diagnostics"]["records"] == len(table)
     both = table.drop(index=[*table.index[0::8], *table.index[1::8]])
