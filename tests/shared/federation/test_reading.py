@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zipfile import ZipFile
 
@@ -305,7 +306,8 @@ def test_rows_are_left_out_by_allowed_columns_only(tmp_path: Path, monkeypatch: 
     steps = [{"function": "filter_range", "parameters": {"column": "income", "min_": 1}}]
     monkeypatch.setenv("DEFAULT_PREPROCESSING", json.dumps(steps))
     station = object.__new__(Station)
-    station.__dict__ |= {"dictionary": None, "_source": Source(None, {})}
+    memory = SimpleNamespace(read=lambda name: None)
+    station.__dict__ |= {"dictionary": None, "_source": Source(None, {}), "memory": memory}
     path = tmp_path / "t.csv"
     path.write_text("age,income\n1,2\n")
     with database(path, "csv"):

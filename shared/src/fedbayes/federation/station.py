@@ -128,7 +128,7 @@ class Station(TableReader):
         return receipt
 
     def require_private(self, private: bool, arithmetic: bool = False) -> None:
-        """Raise if an answer is not private and may not leave this node.
+        """Raise if an answer is not private and may not leave this node; before a table is read, of which a refusal may tell.
 
         Parameters
         ----------
@@ -139,8 +139,8 @@ class Station(TableReader):
 
         Raises
         ------
-        PolicyError
-            If the node gives private answers only, or allows no formulae.
+        PolicyError, MessageError
+            If the node, or the job as it was announced, gives private answers only; or if the node allows no formulae.
         ThresholdError
             If the task singles out a few rows (`choosing.check_exact`).
         """
@@ -150,6 +150,7 @@ class Station(TableReader):
                 "and with nothing whose refusals tell about values (outside='refuse') or that is only as published"
             )
         if not private:
+            announced.check_exact(self)
             choosing.check_exact(self, self.dictionary, arithmetic)
 
     def require_predictions(self) -> None:
@@ -205,7 +206,6 @@ class Station(TableReader):
             If too few organizations take part, a count is too small, or earlier sums and this one would reveal a sum over too few organizations.
         """
         self.require_private(False)
-        announced.check_exact(self)
         self._guard(summed)
         if counts is not None:
             records = np.asarray(counts)

@@ -90,12 +90,14 @@ class Columns(Message):
         ------
         DataProblem, PolicyError, ThresholdError
             Naming the column; PolicyError also for ``refuse`` at a node of private answers only, since a refusal tells about the data.
+        MessageError
+            If values may be refused in a job that announced private answers only.
         """
         if self.outside == "refuse" and not station.policy.allow_non_private:
             raise PolicyError(
                 "outside='refuse' reveals whether a value is outside the domain, which this node does not allow; give 'clip'"
             )
-        if not private:
+        if not private or self.beyond_promise is not None:
             station.require_private(False)
         table = self.unit.table(station, [*self.features, self.label], self.domain)
         with schema_errors(DataProblem):
