@@ -20,8 +20,9 @@ from fedbayes.typing import Integers, Words
 
 from . import store, tallies, votes
 from .ensemble import Ensemble
-from .messages import LocalRequest, PredictionsReply, TalliesReply, VotesReply
+from .messages import LocalRequest, PredictionsReply, TalliesReply, TestedRequest, VotesReply
 from .model import column_codes
+from .told import check_told
 from .votes import LEAST_LOG
 
 
@@ -103,8 +104,8 @@ def _counted(station: Station, vector: Words, queries: int = 1) -> TalliesReply:
 
 
 @partial
-def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
-    """Count how often every other station's member is right on this station's rows, class by class.
+def partial_tested(station: Station, request: TestedRequest) -> TalliesReply:
+    """Count how often every other station's member, as it was told, is right on this station's rows, class by class.
 
     Notes
     -----
@@ -116,6 +117,7 @@ def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
     station.require_private(False)
     model = Ensemble.read(request.model)
     _check_tested(station, model)
+    check_told(station, model, request.seals)
     frame = _records(station, model, model.label)
     counts = right_and_seen(model, station.organization, frame, station.policy.minimum_count)
     return _counted(station, counts.ravel().view(np.uint64), len(model.members))

@@ -52,9 +52,20 @@ class MemberRequest(Message):
 
 
 class MemberReply(Message):
-    """A member as `Member.to_json` writes it; without its network where that stays at the station."""
+    """A member as `Member.to_json` writes it; without its network where that stays at the station.
+
+    Where the job will test members: what makes it recognisable, sealed for every other station (`told`).
+    """
 
     member: Exact[dict[str, Any]]
+    seals: list[Sealed]
+
+
+class TestedRequest(Message):
+    """Asks how often the members of an ensemble are right on a station's rows; `seals`: station -> what it sealed of its member for the others."""
+
+    model: dict[str, Any]
+    seals: dict[int, list[Sealed]]
 
 
 class VotesRequest(Message):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.values.encoding import canonical_text
 from fedbayes.federation import Federation
+from fedbayes.federation.gate import Sealed
 from fedbayes.federation.messages.codec import Message
 from fedbayes.federation.vertical import SecureTables
 from fedbayes.federation.vertical.engine import SMALL_RING_ROWS
@@ -19,19 +20,21 @@ from fedbayes.typing import Floats, Integers
 
 from .arguments import Fit
 from .ensemble import Ensemble, Member, prediction_name
-from .messages import LocalRequest, PredictedRequest, TalliesReply
+from .messages import PredictedRequest, TalliesReply, TestedRequest
 from .model import Part
 from .votes import above_chance, by_score
 
 
-def by_other_rows(federation: Federation, model: Ensemble, stations: Sequence[int]) -> Ensemble:
+def by_other_rows(
+    federation: Federation, model: Ensemble, seals: Mapping[int, list[Sealed]], stations: Sequence[int]
+) -> Ensemble:
     """Return the ensemble with members weighed by their balanced accuracy on the other stations' rows. One round.
 
     Notes
     -----
     **Reveals** sums over stations to central. **Assumes** that most labelled rows lie at stations that count honestly.
     """
-    request = LocalRequest(model.to_json())
+    request = TestedRequest(model.to_json(), dict(seals))
     summed = federation.secure_sum("partial_tested", request, stations, TalliesReply, field="vector", last=True)
     right, seen = lift(summed).reshape(len(model.members), 2, len(model.classes)).swapaxes(0, 1).astype(np.float64)
     return weighed(federation, model, by_score(coarse(right, seen, federation.minimum_count)))

@@ -9,6 +9,7 @@ from typing import Any
 
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, DataProblem
+from fedbayes.federation.gate import Sealed
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
 from fedbayes.federation.vertical.columns import at_no_station
 from fedbayes.federation.vertical.opening import fold_domain
@@ -50,11 +51,11 @@ def train(federation: Federation, asked: Fit) -> Trained:
     if asked.split == "horizontal":
         check_helper_name(federation, asked.helper)
         parties = federation.open_channel(asked.organizations, _preflight(asked))
-        own = local_members(federation, asked, parties.stations, asked.features, last=asked.weights != "score")
+        own, seals = local_members(federation, asked, parties.stations, asked.features, last=asked.weights != "score")
         _warn_of_lacking(federation, asked, own)
         trained = _finished(asked, own, Trained(_empty(asked), {}))
         if asked.weights == "score":
-            trained.ensemble = by_other_rows(federation, trained.ensemble, parties.stations)
+            trained.ensemble = by_other_rows(federation, trained.ensemble, seals, parties.stations)
         return trained
     parties = open_parties(federation, asked.organizations, asked.helper, _preflight(asked))
     if asked.split == "vertical" and asked.features is not None:
@@ -134,8 +135,8 @@ def local_members(
     stations: Sequence[int],
     columns: Sequence[str] | Mapping[int, Any] | None,
     last: bool = False,
-) -> list[Member]:
-    """Return members that stations learn from their own rows. One round (two where no columns are named)."""
+) -> tuple[list[Member], dict[int, list[Sealed]]]:
+    """Return members that stations learn from their own rows, and what each sealed of its own for the others. One round (two where no columns are named)."""
     if columns is None:
         held = federation.round("partial_columns", ColumnsRequest(None), stations, ColumnsReply)
         columns = {member: reply.columns.value for member, reply in held.items()}
@@ -154,11 +155,11 @@ def local_members(
         )
     replies = federation.round("partial_member", requests, stations, MemberReply, last=last)
     try:
-        return [
-            replace(Member.from_json(reply.member.value), name=federation.name(at)) for at, reply in replies.items()
-        ]
+        told = {at: Member.from_json(reply.member.value) for at, reply in replies.items()}
     except (KeyError, TypeError, ValueError):
         raise DataProblem("a station's member is malformed; use one version of the algorithm everywhere") from None
+    named = [replace(member, name=federation.name(at)) for at, member in told.items()]
+    return named, {at: reply.seals for at, reply in replies.items()}
 
 
 def _warn_of_lacking(federation: Federation, asked: Fit, members: Sequence[Member]) -> None:
@@ -278,7 +279,7 @@ def _hybrid_local(federation: Federation, asked: Fit, parties: Parties, columns:
         raise ArgumentError('members: groups need hybrid="shared"; with hybrid="local" every party is a member')
     having = [at for at in parties.stations if asked.label in columns[at] and _own(asked, columns[at])]
     lacking = [at for at in parties.stations if asked.label not in columns[at]]
-    members = local_members(federation, asked, having, columns) if having else []
+    members = local_members(federation, asked, having, columns)[0] if having else []
     trained = Trained(_empty(asked), {})
     only = {at: [c for c in columns[at] if sum(c in other for other in columns.values()) == 1] for at in lacking}
     if any(only.values()):
