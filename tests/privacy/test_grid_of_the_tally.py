@@ -21,6 +21,7 @@ from fedbayes.federation.gate import Masked
 from fedbayes.federation.rounds import Federation
 from fedbayes.federation.station import Station
 from v6_verticox.horizontal import partials, witnessed
+from v6_verticox.horizontal.fitting import Sums
 from v6_verticox.horizontal.grid import Tally
 from v6_verticox.horizontal.judging import partials as judging
 from v6_verticox.horizontal.judging import settling
@@ -94,7 +95,7 @@ def asking(function: str, change: Change, organizations: Callable[[Any], Any] = 
 @contextmanager
 def as_tallied(change: Change = lambda one: one) -> Iterator[list[Any]]:
     """Central asks for the sums of risk sets on the grid of the tally; yields the point and what stations add up."""
-    honest, summing, asked, found = Federation._ask, Federation.secure_sum, list[Any](), list[Any]()
+    honest, summing, asked, found = Federation._ask, Sums._risks, list[Any](), list[Any]()
     points: list[Any] = []
 
     def ask_(self: Federation, function: str, request: Any, *more: Any) -> Any:
@@ -105,20 +106,19 @@ def as_tallied(change: Change = lambda one: one) -> Iterator[list[Any]]:
             points.append(request.point)
         return honest(self, function, request, *more)
 
-    def sum_(self: Federation, *given: Any, **more: Any) -> Any:
-        total = summing(self, *given, **more)
-        found.append((points[0], total))
-        return total
+    def sum_(self: Sums, request: Any, length: int, risks: int) -> Any:
+        total = summing(self, request, length + 2 * 2 * (RECORDS - risks), RECORDS)
+        found.append((points[0], *total))
+        return None, None
 
-    with mock.patch.object(Federation, "_ask", ask_), mock.patch.object(Federation, "secure_sum", sum_):
+    with mock.patch.object(Federation, "_ask", ask_), mock.patch.object(Sums, "_risks", sum_):
         yield found
 
 
-def known(point: Any, vector: Any) -> int:
+def known(point: Any, vector: Any, risks: Any) -> int:
     """Return of how many records differences of the sums over neighbouring risk sets, at a point without effects, are time and features."""
     assert not np.any(point.coefficients)
-    sums = vector[:-1].view(np.int64) / 2.0**partials.BITS
-    risk = sums[-3 * RECORDS :].reshape(RECORDS, 3)
+    risk = np.column_stack([risks, vector[-2 * RECORDS :].reshape(RECORDS, 2)])
     single = -np.diff(np.vstack([risk, np.zeros(3)]), axis=0)
     values = single[:, 1:] * point.scale + point.centre  # of a single record's relative risk, 1
     guessed = {
@@ -206,7 +206,7 @@ FORGERIES: dict[str, tuple[Change, str]] = {
         FORGED + "|a sealed message",
     ),
     "less is enough": (shown_with(lambda shown: replace(shown, minimum_count=0)), SMALLER),
-    "another sum": (shown_with(lambda shown: replace(shown, function="partial_risk")), "an earlier round"),
+    "another sum": (shown_with(lambda shown: replace(shown, name="partial_risk")), "an earlier round"),
     "nothing": (shown_with(lambda _: None), "an earlier round"),  # type: ignore[arg-type,return-value]
 }
 

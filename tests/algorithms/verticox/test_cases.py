@@ -217,18 +217,18 @@ def test_lone_weights_are_let_through_without_squares(ward: pd.DataFrame) -> Non
 
 
 def test_score_residuals_are_added_up_for_one_hazard(ward: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A central that deviates would have them by as many hazards, of one interval each, as the records of an interval have values."""
+    """A central that deviates would have them by as many means as the records of an interval have values; hazards follow from the sums at the point."""
     honest, again = Federation._ask, list[dict[int, Any]]()
 
     def ask_twice(self: Federation, asked: str, request: Any, *rest: Any) -> Any:
         replies = honest(self, asked, request, *rest)
         if asked == "partial_scores":
-            again.append(honest(self, asked, replace(request, spent=request.spent * 0.0), *rest))
+            again.append(honest(self, asked, replace(request, mean=request.mean * 0.0), *rest))
         return replies
 
     monkeypatch.setattr(Federation, "_ask", ask_twice)
     ask(dealt(ward), asked_with(robust=True))
-    assert all("asked for with other told and spent" in str(one["error"]) for one in again.pop().values())
+    assert all("asked for with other told" in str(one["error"]) for one in again.pop().values())
     kept = partials.once
     monkeypatch.setattr(
         partials, "once", lambda station, name, *of, **told: name == "scored" or kept(station, name, *of, **told)

@@ -313,7 +313,7 @@ def test_sums_are_for_a_fit_that_was_tallied_and_each_number_for_one_point(clini
 
 @pytest.mark.parametrize("what", ["domain", "features", "times", "centre", "spent"])
 def test_points_are_for_the_question_that_was_tallied(clinic: pd.DataFrame, what: str) -> None:
-    """Central judged bounds and grid by the tally: other ones, another centre, or a second matrix of squares at one point are refused by stations."""
+    """Central judged bounds and grid by the tally: other ones, another centre, or a matrix of squares by other hazards are refused by stations."""
     from v6_verticox import central
     from v6_verticox.horizontal.fitting import Sums
 
@@ -340,7 +340,7 @@ def test_points_are_for_the_question_that_was_tallied(clinic: pd.DataFrame, what
         "features": other.format("this fit"),
         "times": "a sum is asked for on another grid",
         "centre": "columns are to be centred or scaled otherwise",
-        "spent": other.format("this matrix of squares"),
+        "spent": "hazards are not those that follow",
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(central, "Sums", Deviating)

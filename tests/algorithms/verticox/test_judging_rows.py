@@ -273,7 +273,7 @@ def test_measures_are_those_of_the_model_that_was_counted(monkeypatch: pytest.Mo
         return replace(request, judged=replace(judged, question=other, model=outline))
 
     monkeypatch.setattr(exact, "MeasuresRequest", deviating)
-    words = "this evaluation has been asked for with other|none that the job's manifest names"
+    words = "by another outcome, or other columns or bounds, than its own|none that the job's manifest names"
     with pytest.raises(MessageError, match=words):
         judge(frame, model)
 

@@ -11,8 +11,9 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.kinds import COLUMN, FLAG, Kind, choice
 from fedbayes.federation.vertical.declared import DOMAIN
 
+from .messages import MOST_TIMES
+
 SPLITS = ("vertical", "horizontal")
-MOST_TIMES = 1000  # of a grid: months of 80 years
 CASES = ("weights", "entry", "robust", "cluster")
 HOW_TO_GIVE = (
     'give {"feature": {"bounds": [low, high]} or {"categories": [...]}, ...}, from public knowledge, or a dictionary'

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ConvergenceError
-from fedbayes.federation.horizontal import whole_sums
-from fedbayes.typing import Floats
+from fedbayes.federation.horizontal import signed, whole_sums
+from fedbayes.federation.jobs.transport import summed
+from fedbayes.typing import Floats, Integers
 
 from ..cox.entering import solved
 from ..cox.likelihood import FAR, check_collinear, check_far
 from .likelihood import RiskSums
 from .messages import MOST_EVALUATIONS, Point
 from .partials import BITS
-from .requests import OfPoint, RiskRequest, ScoresRequest, SquaresRequest
+from .requests import OfPoint, RiskReply, RiskRequest, ScoresRequest, SquaresRequest
 from .tallies import Tallied, widths
+from .witnessed import added_up
 
+Request = TypeVar("Request", bound=OfPoint)
 SHORTEST = 1e-9  # relative loss of the likelihood that is rounding
 
 
@@ -63,15 +67,15 @@ class Sums:
         self.point = Point(self.tallied.question, self.tallied.centre, self.tallied.scale, coefficients, self.number)
         times, columns = len(self.tallied.question.times), len(coefficients)
         efron = self.tallied.question.ties == "efron"
-        sizes = [times * columns, *[times * (1 + columns)] * (2 if efron else 1)]
-        values = self._sum("partial_risk", RiskRequest(self.point), sum(sizes))
-        if values is None:
+        values, risks = self._risks(RiskRequest(self.point), (2 + efron) * times * columns, (1 + efron) * times)
+        if values is None or risks is None:
             return None
-        died, risk, *tied = np.split(values, np.cumsum(sizes)[:-1])
-        shape = (times, 1 + columns)
+        died, *weighted = values.reshape(-1, times, columns)
+        risk, *tied = [
+            np.column_stack([own, more]) for own, more in zip(risks.reshape(-1, times), weighted, strict=True)
+        ]
         deaths = self.tallied.events.astype(np.float64)
-        own = tied[0].reshape(shape) if efron else np.zeros(shape)
-        sums = RiskSums(deaths, died.reshape(times, columns), risk.reshape(shape), own, self.tallied.weight)
+        sums = RiskSums(deaths, died, risk, tied[0] if efron else np.zeros_like(risk), self.tallied.weight)
         return sums if sums.usable else None
 
     def information(self, sums: RiskSums) -> Floats:
@@ -99,9 +103,26 @@ class Sums:
         return np.asarray(squares + np.triu(squares, 1).T), values[upper:]
 
     def _sum(self, function: str, request: OfPoint, length: int) -> Floats | None:
+        return _unfixed(whole_sums(self.federation, function, self._following(request), self.stations, length + 1))
+
+    def _risks(self, request: RiskRequest, length: int, risks: int) -> tuple[Floats | None, Floats | None]:
+        """Return the sums of columns at a point, and of relative risks, which the next request there shows to the stations."""
+        replies = self.federation.round("partial_risk", self._following(request), self.stations, RiskReply)
+        sums = signed(summed([reply.sums for reply in replies.values()]), length + 1)
+        total, self.unshown = added_up(
+            self.federation, request.point.risks, {member: one.risks for member, one in replies.items()}, risks + 1
+        )
+        return _unfixed(sums), _unfixed(total)
+
+    def _following(self, request: Request) -> Request:
+        """Return a request with what the stations have not been shown."""
         request, self.unshown = replace(request, shown=self.unshown), None
-        values = whole_sums(self.federation, function, request, self.stations, length + 1)
-        return None if values[-1] else values[:-1] / 2.0**BITS
+        return request
+
+
+def _unfixed(values: Integers) -> Floats | None:
+    """Return sums in fixed point as they are; None where they are too large for some station, as the last number says."""
+    return None if values[-1] else values[:-1] / 2.0**BITS
 
 
 def solve_sums(sums: Sums, penalty: float, tolerance: float) -> Solution:

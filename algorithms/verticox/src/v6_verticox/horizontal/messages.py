@@ -18,6 +18,7 @@ from .slots import Slots
 
 TIES = ("breslow", "efron")
 MISSING = ("refuse", "complete")
+MOST_TIMES = 1000  # of a grid: months of 80 years
 MOST_COLUMNS = 200  # design columns: their squares are 20,000 numbers in a round
 MOST_EVALUATIONS = 10
 """Points at which a fit may ask for the sums of risk sets: what it opens of a group of records is bounded by it (see `grid.fewest_between`)."""
@@ -71,8 +72,8 @@ class Question(Message):
             raise ValueError("sizes must be one number a stratum")
         if sum(self.sizes) != len(self.times) or not np.all(np.isfinite(self.times)):
             raise ValueError("times must be finite, and as many as sizes tell")
-        if any(np.any(np.diff(grid) <= 0.0) for grid in self.grids):
-            raise ValueError("times must increase")
+        if any(np.any(np.diff(grid) <= 0.0) for grid in self.grids) or max(self.sizes) > MOST_TIMES:
+            raise ValueError("times must increase, and be no more than those of a task")
         if any(one.is_categorical != (one.name in self.references) for one in self.schema):
             raise ValueError("references must be given for exactly the features with categories")
         if not 1 <= len(self.labels) <= MOST_COLUMNS:
@@ -173,3 +174,8 @@ class Point(Message):
             check_array(name, getattr(self, name), (len(self.question.labels),))
         if np.any(self.scale <= 0.0) or not 1 <= self.number <= MOST_EVALUATIONS:
             raise ValueError("scale must be positive, and number one of those that are allowed")
+
+    @property
+    def risks(self) -> str:
+        """Name of the sums of relative risks at it, of which hazards follow."""
+        return f"risks at point {self.number}"

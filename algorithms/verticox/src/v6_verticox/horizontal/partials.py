@@ -16,10 +16,20 @@ from fedbayes.federation.perimeter.manifest import digest_of
 from fedbayes.typing import Array, Floats, Integers
 
 from .grid import Masses, Tally
+from .likelihood import RiskSums
 from .messages import Question
-from .requests import OfPoint, RiskRequest, ScoresRequest, SquaresRequest, TallyRequest, WeighRequest
+from .requests import (
+    HazardsRequest,
+    OfPoint,
+    RiskReply,
+    RiskRequest,
+    ScoresRequest,
+    SquaresRequest,
+    TallyRequest,
+    WeighRequest,
+)
 from .rows import Rows, agreement, read, score_products, weighted_squares
-from .settling import settled, settled_by_weights
+from .settling import by_weights, settled
 from .slots import Slots
 from .witnessed import Added, Following, Opening, WitnessedReply, add_up, added, witnessed
 
@@ -28,6 +38,7 @@ BITS = 32
 LARGEST = 2.0**30
 """Of a sum over all stations; a station whose part may lead beyond says so in the last number, and the point is taken nearer."""
 OTHER_GRID = "a sum is asked for on another grid than the one that the counts over all stations give; the job stops"
+OTHER_HAZARD = "hazards are not those that follow from the relative risks over all stations; the job stops"
 HIGHEST = 60.0  # of a linear predictor: what is beyond is far too large for any sum
 
 
@@ -58,21 +69,26 @@ def partial_weigh(station: Station, request: WeighRequest) -> WitnessedReply:
 
 
 @partial
-def partial_risk(station: Station, request: RiskRequest) -> SumReply:
+def partial_risk(station: Station, request: RiskRequest) -> RiskReply:
     """Add up relative risks, and the columns weighted by them, over the records at risk at each time, and the columns of the events.
 
-    **Reveals** to central these sums over all stations, and to how many of them the point is too far. **Assumes** that at least two stations do not
-    collude with central.
+    **Reveals** to central these sums over all stations, and to how many of them the point is too far; to the stations, with the next request at the point,
+    those of the relative risks, which hazards tell too. **Assumes** that at least two stations do not collude with central.
     """
     point = request.point
     rows, columns, risk = _at(station, request)
     dead, slots = rows.event, point.question.slots
     weighted = np.concatenate([risk[:, None], risk[:, None] * columns], axis=1)
     died = (columns * rows.weight[:, None])[dead]
-    parts = [slots.within(died, rows.cell[dead]), slots.at_risk(weighted, rows.first, rows.cell)]
+    parts = [slots.at_risk(weighted, rows.first, rows.cell)]
     if point.question.ties == "efron":
         parts.append(slots.within(weighted[dead], rows.cell[dead]))
-    return masked(station, np.concatenate([part.ravel() for part in parts]))
+    risks = np.concatenate([part[:, 0] for part in parts])
+    sums = [slots.within(died, rows.cell[dead]), *(part[:, 1:] for part in parts)]
+    return RiskReply(
+        station.mask(fixed(station, np.concatenate([part.ravel() for part in sums]))),
+        witnessed(station, fixed(station, risks), point.risks),
+    )
 
 
 @partial
@@ -83,8 +99,6 @@ def partial_squares(station: Station, request: SquaresRequest) -> SumReply:
     **Assumes** that at least two stations do not collude with central.
     """
     rows, columns, risk = _at(station, request)
-    content = {"spent": request.spent, "tied": request.tied, "records": request.records}
-    once(station, f"squares-{request.point.number}", "this matrix of squares", **content)
     slots = request.point.question.slots
     squares = weighted_squares(rows, slots, columns, risk, request.spent, request.tied)
     pairs = (
@@ -104,8 +118,7 @@ def partial_scores(station: Station, request: ScoresRequest) -> SumReply:
         raise MessageError("score residuals are no part of this question, by which weights were judged; the job stops")
     rows, columns, risk = _at(station, request)
     residuals = np.concatenate([request.mean, request.drift, request.spared], axis=1)
-    hazards = {"spent": request.spent, "tied": request.tied, "number": request.point.number}
-    once(station, "scored", "the score residuals", told=residuals, **hazards)
+    once(station, "scored", "the score residuals", told=residuals, number=request.point.number)
     products = score_products(rows, request.point.question.slots, columns, risk, request)
     return masked(station, products[np.triu_indices(columns.shape[1])])
 
@@ -157,23 +170,43 @@ def _(request: WeighRequest, station: Station) -> None:
 
 @check_follows.register
 def _(request: OfPoint, station: Station) -> None:
+    _follow_tally(request, station)
+
+
+@check_follows.register
+def _(request: HazardsRequest, station: Station) -> None:
+    counts, weight = _follow_tally(request, station)
+    point = request.point
+    efron, deaths = point.question.ties == "efron", counts.events[0, point.question.slots.timed]
+    if isinstance(request, SquaresRequest) and request.records != deaths.sum() + counts.censored[0].sum():
+        raise MessageError("numbers of pairs are asked for in other units than those of all records; the job stops")
+    times = len(deaths)
+    risks = added(station, point.risks).numbers((1 + efron) * times + 1)[:-1] / 2.0**BITS
+    risk, tied = risks[:times, None], risks[times:, None] if efron else np.zeros((times, 1))
+    sums = RiskSums(deaths, np.zeros((times, 0)), risk, tied, weight)
+    told = (request.spent, request.tied)
+    if not sums.usable or not all(np.array_equal(*pair) for pair in zip(told, sums.hazard_increments(), strict=True)):
+        raise MessageError(OTHER_HAZARD)
+
+
+def _follow_tally(request: OfPoint, station: Station) -> tuple[Masses, Floats]:
+    """Return counts by place of the united grid, and the mean case weight of the events of each time; refuse another grid, and columns at another scale."""
     point, question = request.point, request.point.question
     tallied(station, question)
     asked, counted, least = tally_of_all(added(station, "partial_tally"), question)
     united, counts = settled(asked, counted, least)
+    weight = np.ones(len(united.times))
     if question.weights:
         sums = added(station, "partial_weigh")
         weighed = weights_of(sums.numbers(6 * united.slots.count + 1), united)
-        united, counts = settled_by_weights(united, weighed, counts, sums.minimum_count)
+        united, counts, weight = by_weights(united, weighed, counts, sums.minimum_count)
     refuse_other_grid(united, question)
-    records = counts.events[0, united.slots.timed].sum() + counts.censored[0].sum()
-    if isinstance(request, SquaresRequest) and request.records != records:
-        raise MessageError("numbers of pairs are asked for in other units than those of all records; the job stops")
     moments = zip((point.centre, point.scale), counted.moments(), strict=True)
     if not all(np.array_equal(one, other) for one, other in moments):
         raise MessageError(
             "columns are to be centred or scaled otherwise than their sums over all stations give; the job stops"
         )
+    return counts, weight
 
 
 def tally_of_all(sums: Added, question: Question) -> tuple[Question, Tally, int]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fedbayes.federation import Message
+from fedbayes.federation.gate import Masked
 from fedbayes.federation.messages.arrays import check_array
 from fedbayes.typing import Array
 
 from .messages import Point, Question
-from .witnessed import Following, Opening
+from .witnessed import Following, Opening, WitnessedReply
 
 
 class TallyRequest(Opening):
@@ -35,34 +37,47 @@ class RiskRequest(OfPoint):
     """Ask for the sums over risk sets at a point: of relative risks, and of columns weighted by them."""
 
 
-class SquaresRequest(OfPoint):
-    """Ask for one matrix of squares over all records, each weighted by its risk and what the times up to its own have, and for concordance.
+class RiskReply(Message):
+    """One station's sums at a point: of columns; and of relative risks over records at risk, and over events with Efron's ties, by time."""
+
+    sums: Masked
+    risks: WitnessedReply
+
+
+class HazardsRequest(OfPoint):
+    """Base of a request at a point of which the sums of relative risks are known.
 
     Parameters
     ----------
-    point : Point
     spent : ndarray of float, (times,)
         Hazard of a record with no effect at each time.
     tied : ndarray of float, (times,)
         What an event's own time has less of it, with Efron's ties.
-    records : int
-        Of all stations: numbers of pairs are told in units of its square.
     """
 
     spent: Array
     tied: Array
+
+    def __post_init__(self) -> None:
+        for name in ("spent", "tied"):
+            check_array(name, getattr(self, name), (len(self.point.question.times),), least=0.0)
+
+
+class SquaresRequest(HazardsRequest):
+    """Ask for one matrix of squares over all records, each weighted by its risk and what the times up to its own have, and for concordance.
+
+    Parameters
+    ----------
+    records : int
+        Of all stations: numbers of pairs are told in units of its square.
+    """
+
     records: int
 
     def __post_init__(self) -> None:
-        check_hazards(self.point, self.spent, self.tied)
+        super().__post_init__()
         if self.records < 1:
             raise ValueError("records must be at least 1")
-
-
-def check_hazards(point: Point, spent: Array, tied: Array) -> None:
-    """Raise `ValueError` unless these are numbers by time, finite and not negative."""
-    for name, array in (("spent", spent), ("tied", tied)):
-        check_array(name, array, (len(point.question.times),), least=0.0)
 
 
 class WeighRequest(Following):
@@ -76,29 +91,23 @@ class WeighRequest(Following):
         return self.question
 
 
-class ScoresRequest(OfPoint):
-    """Ask for the sum over the clusters of the products of their summed score residuals.
+class ScoresRequest(HazardsRequest):
+    """Ask for the sum over the clusters of the products of their summed score residuals; at the last point.
 
     Parameters
     ----------
-    point : Point
-        The last one.
-    spent, tied : ndarray of float, (times,)
-        As for the squares.
     mean : ndarray of float, (times, columns)
         Of the columns at risk.
     drift, spared : ndarray of float, (times, columns)
         The hazard times that mean, and what an event's own time has less of it.
     """
 
-    spent: Array
-    tied: Array
     mean: Array
     drift: Array
     spared: Array
 
     def __post_init__(self) -> None:
-        check_hazards(self.point, self.spent, self.tied)
+        super().__post_init__()
         shape = (len(self.point.question.times), len(self.point.coefficients))
         for name in ("mean", "drift", "spared"):
             check_array(name, getattr(self, name), shape)

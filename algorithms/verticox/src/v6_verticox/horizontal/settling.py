@@ -41,14 +41,17 @@ def settled(question: Question, counted: grid.Tally, minimum_count: int) -> tupl
     return unite(question, counts, counts, grid.fewest_between(len(labels), minimum_count))
 
 
-def settled_by_weights(
-    question: Question, weighed: grid.Masses, wanted: grid.Masses, minimum_count: int
-) -> tuple[Question, grid.Masses]:
-    """Return the question of `settled` with its grid united again, so that no sum is carried by few weights, and the wanted sums by its places.
+def by_weights(
+    question: Question, weighed: grid.Masses, counts: grid.Masses, minimum_count: int
+) -> tuple[Question, grid.Masses, Floats]:
+    """Return the question of `settled` with its grid united again, so that no sum is carried by few weights; counts by its places, and events' mean weight.
 
     Raises as `unite`.
     """
-    return unite(question, weighed, wanted, grid.fewest_between(len(question.labels), minimum_count))
+    least = grid.fewest_between(len(question.labels), minimum_count)
+    united, counts = unite(question, weighed, counts, least)
+    _, weighed = unite(question, weighed, weighed, least)
+    return united, counts, (weighed.events[0] / np.maximum(counts.events[0], 1.0))[united.slots.timed]
 
 
 def unite(question: Question, deciding: grid.Masses, wanted: grid.Masses, least: int) -> tuple[Question, grid.Masses]:

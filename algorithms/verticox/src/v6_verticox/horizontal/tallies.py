@@ -16,7 +16,7 @@ from . import grid
 from .messages import Question
 from .partials import weights_of
 from .requests import TallyRequest, WeighRequest
-from .settling import settled, settled_by_weights
+from .settling import by_weights, settled
 from .witnessed import Shown, witnessed_sums
 
 
@@ -93,10 +93,7 @@ def tally(federation: Federation, stations: Sequence[int], question: Question) -
     weight = np.ones(len(chosen.times))
     if question.weights:
         weighed, shown = weigh(federation, stations, chosen, shown)
-        before = chosen
-        chosen, counts = settled_by_weights(before, weighed, counts, federation.minimum_count)
-        _, weighed = settled_by_weights(before, weighed, weighed, federation.minimum_count)
-        weight = (weighed.events[0] / np.maximum(counts.events[0], 1.0))[chosen.slots.timed]
+        chosen, counts, weight = by_weights(chosen, weighed, counts, federation.minimum_count)
     warn_of_merging(federation, question, chosen, "", "; model.times lists them")
     centre, scale = counted.moments()
     events = counts.events[0, chosen.slots.timed].astype(np.int64)

@@ -6,7 +6,7 @@ them against each other. Masked vectors tell no more than their sum, as in centr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,15 +41,15 @@ class Shown(Message):
 
     Parameters
     ----------
-    function : str
-        The partial function that was asked.
+    name : str
+        Of the sum: the partial function that was asked, and which of its sums where it is asked several times.
     replies : dict of int to WitnessedReply
         Organization -> what it sent.
     minimum_count : int
         The largest of the nodes: what central took for enough.
     """
 
-    function: str
+    name: str
     replies: dict[int, WitnessedReply]
     minimum_count: int
 
@@ -97,20 +97,32 @@ class Added:
         return signed(self.total, length)
 
 
-def witnessed(station: Station, content: Exact[Any], **kept: Array) -> WitnessedReply:
-    """Return a vector as it leaves in a round from which others follow; `kept` is what the station then has to know of the question.
+def witnessed(station: Station, content: Exact[Any], name: str = "", **kept: Array) -> WitnessedReply:
+    """Return a vector as it leaves in a round from which others follow.
+
+    Parameters
+    ----------
+    station : Station
+        Who answers.
+    content : Exact
+        The vector.
+    name : str
+        Of the sum, where it is not the only one of its function.
+    **kept : ndarray
+        What the station then has to know of the question.
 
     Raises
     ------
     MessageError
         If the job asked for this sum in another round or otherwise: two would be two grids, of which the differences tell of few records.
     """
-    vector, members = station.mask(content), sorted(station.participants)
-    digest, topic = digest_of(vector), f"{station.function}|{station.round_name}|{station.question_digest}|{members}"
+    name = name or station.function
+    vector, members = station.mask(content, name), sorted(station.participants)
+    digest, topic = digest_of(vector), f"{name}|{station.round_name}|{station.question_digest}|{members}"
     marks = {"digest": np.array(digest), "topic": np.array(topic), "members": np.array(members)}
-    station.keep(_sent(station.function), **marks, **kept)
-    before = station.kept(_sent(station.function))
-    if any(str(before[name]) != str(marks[name]) for name in ("digest", "topic")):
+    station.keep(_sent(name), **marks, **kept)
+    before = station.kept(_sent(name))
+    if any(str(before[mark]) != str(marks[mark]) for mark in ("digest", "topic")):
         raise MessageError(AGAIN)
     others = (member for member in members if member != station.organization)
     return WitnessedReply(vector, [station.seal(member, bytes.fromhex(digest), topic) for member in others])
@@ -124,7 +136,7 @@ def add_up(station: Station, shown: Shown) -> None:
     MessageError
         If a vector is missing, or is not what its station sent in the round in which this one took part; if the masks do not cancel.
     """
-    sent = station.kept(_sent(shown.function))
+    sent = station.kept(_sent(shown.name))
     if sorted(shown.replies) != sent["members"].tolist():
         raise MessageError(OTHERS)
     for member, reply in shown.replies.items():
@@ -135,7 +147,7 @@ def add_up(station: Station, shown: Shown) -> None:
     if shown.minimum_count < station.policy.minimum_count:
         raise MessageError(SMALLER)
     total = summed([reply.vector for reply in shown.replies.values()])
-    station.keep(_added(shown.function), total=total, minimum_count=np.array(shown.minimum_count))
+    station.keep(_added(shown.name), total=total, minimum_count=np.array(shown.minimum_count))
 
 
 def _sealed_by(station: Station, member: int, reply: WitnessedReply, topic: str) -> str:
@@ -145,20 +157,20 @@ def _sealed_by(station: Station, member: int, reply: WitnessedReply, topic: str)
     return station.unseal(member, own[0], topic).hex()
 
 
-def added(station: Station, function: str) -> Added:
+def added(station: Station, name: str) -> Added:
     """Return a sum that this station has added up in this job; `MessageError` if it has not, or if others are asked now than took part in it."""
-    sent, own = station.kept(_sent(function)), station.kept(_added(function))
+    sent, own = station.kept(_sent(name)), station.kept(_added(name))
     if sorted(station.participants) != sent["members"].tolist():
         raise MessageError(OTHERS)
     return Added(own["total"], int(own["minimum_count"]), sent)
 
 
-def _sent(function: str) -> str:
-    return f"sent {function}"
+def _sent(name: str) -> str:
+    return f"sent {name}"
 
 
-def _added(function: str) -> str:
-    return f"added {function}"
+def _added(name: str) -> str:
+    return f"added {name}"
 
 
 def witnessed_sums(
@@ -166,6 +178,12 @@ def witnessed_sums(
 ) -> tuple[Integers, Shown]:
     """Return the sum of the stations' vectors of so many numbers, and what shows it to them; one round."""
     federation.nodes.check_summable(stations)
-    replies = federation.round(function, request, stations, WitnessedReply)
+    return added_up(federation, function, federation.round(function, request, stations, WitnessedReply), length)
+
+
+def added_up(
+    federation: Federation, name: str, replies: Mapping[int, WitnessedReply], length: int
+) -> tuple[Integers, Shown]:
+    """Return the sum of the stations' vectors of so many numbers under a name, and what shows it to them."""
     total = summed([reply.vector for reply in replies.values()])
-    return signed(total, length), Shown(function, replies, federation.minimum_count)
+    return signed(total, length), Shown(name, dict(replies), federation.minimum_count)

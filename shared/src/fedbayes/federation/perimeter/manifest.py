@@ -25,6 +25,8 @@ _PARTS = "digests"
 """In an outline: the digests of the parts that it may have whole."""
 _PREDICTOR = (
     "features",
+    "domain",
+    "ties",
     "formula",
     "levels",
     "references",

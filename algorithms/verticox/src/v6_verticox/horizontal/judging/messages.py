@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.schema import Schema
 from fedbayes.federation import Message
 from fedbayes.federation.horizontal import ROW, CountNoise, Unit
 from fedbayes.federation.messages.arrays import check_array
@@ -27,6 +28,29 @@ LARGEST = 1e6
 """Of what one column adds to a predictor: far beyond `REACH`, and no sum of such overflows."""
 MOST_BINS = 20
 """Of the linear predictor in a stratum: pairs in one bin are estimated, one in 20."""
+
+
+def asked_by(model: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a model of whole records, or its outline, says of the question of its records; of strata their column alone.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If it is none.
+    """
+    domain, references = model["domain"], model["references"]
+    if not isinstance(domain, Mapping) or not isinstance(references, Mapping):
+        raise TypeError("a domain and references are objects")
+    return {
+        "time": str(model["time"]),
+        "event": str(model["event"]),
+        "domain": Schema.from_domain(dict(domain)).to_domain(),
+        "references": {str(name): str(one) for name, one in references.items()},
+        "ties": str(model.get("ties") or "breslow"),
+        "missing": str(model.get("missing", "refuse")),
+        "strata": str(model.get("strata") or ""),
+        "formula": str(model.get("formula") or ""),
+    }
 
 
 class Applied(Message):
@@ -63,6 +87,17 @@ class Applied(Message):
         return np.array([named[name] for name in self.question.labels], dtype=np.float64)
 
     @property
+    def is_asked_as_modelled(self) -> bool:
+        """Whether outcome, columns, strata and what becomes of gaps are those of the model."""
+        question = self.question
+        try:
+            told = asked_by(self.model)
+        except (KeyError, TypeError, ValueError):
+            return False
+        own = {name: getattr(question, name) for name in told if name != "strata"}
+        return {**own, "strata": next(iter(question.strata), "")} == told
+
+    @property
     def offset(self) -> float:
         """Linear predictor of a record at the mean."""
         try:
@@ -83,6 +118,12 @@ class HazardRequest(Following, Applied):
     def asked(self) -> Question:
         """What is asked of the records."""
         return self.question
+
+    @property
+    def is_asked_as_modelled(self) -> bool:
+        """Whether case weights and times of entry are those of the model, too."""
+        cases = (getattr(self.question, name) == str(self.model.get(name) or "") for name in ("weights", "entry"))
+        return all(cases) and super().is_asked_as_modelled
 
 
 class Judged(Applied):

@@ -9,9 +9,9 @@ from fedbayes.bayes.schema import Column, Schema
 from fedbayes.federation.errors import ArgumentError, schema_errors
 from fedbayes.federation.perimeter.manifest import outline_of
 
-from ..declared import MOST_TIMES, checked_times
-from ..messages import MOST_COLUMNS, Question
-from .messages import Applied
+from ..declared import checked_times
+from ..messages import MOST_COLUMNS, MOST_TIMES, Question
+from .messages import Applied, asked_by
 
 Asked = TypeVar("Asked", bound=Applied)
 AS_IT_IS = "give the `model` of a result of verticox.fit as it is"
@@ -43,31 +43,23 @@ def applied_model(
         Saying what is wrong with it.
     """
     strata = model.get("strata")
-    domain, references = model.get("domain"), model.get("references")
-    if not isinstance(domain, Mapping) or not isinstance(references, Mapping):
+    if not all(isinstance(model.get(name), Mapping) for name in ("domain", "references")):
         raise ArgumentError(f"model: it has no domain or no references; {AS_IT_IS}")
     if len(levels) > MOST_STRATA or (strata and len(set(levels)) < len(levels)):
         raise ArgumentError(f"model: it has more than {MOST_STRATA} strata, or one twice; {AS_IT_IS}")
     with schema_errors(ArgumentError):
-        known = Schema.from_domain(dict(domain)).to_domain()
+        Schema.from_domain(dict(model["domain"]))
         within = (
             {} if not strata else Schema((Column.from_json(str(strata), {"categories": list(levels)}),)).to_domain()
         )
     try:
         question = Question(
-            time=str(model["time"]),
-            event=str(model["event"]),
-            domain=known,
-            references={str(name): str(one) for name, one in references.items()},
+            **{**asked_by(model), "strata": within},
             times=list(grid) * len(levels),
             sizes=[len(grid)] * len(levels),
-            ties=str(model.get("ties") or "breslow"),
-            missing=str(model.get("missing", "refuse")),
-            strata=within,
             weights=cases.get("weights", ""),
             entry=cases.get("entry", ""),
             cluster="",
-            formula=str(model.get("formula") or ""),
         )
         coefficients = {str(entry["feature"]): float(entry["coefficient"]) for entry in model["coefficients"]}
         if set(coefficients) == set(question.labels) and len(coefficients) <= MOST_COLUMNS:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import MessageError
 from fedbayes.federation.guards.arrival import check_claimed
 from fedbayes.federation.horizontal import Query, SumReply, answer, release
 from fedbayes.typing import Booleans, Floats, Indices, Integers
@@ -27,7 +28,17 @@ from ..partials import (
 from ..private.records import counting
 from ..rows import Rows, block
 from ..witnessed import WitnessedReply, added, witnessed
-from .messages import FINE, PLACES, REACH, HazardRequest, Judged, MeasuresRequest, PredictorsRequest, TableRequest
+from .messages import (
+    FINE,
+    PLACES,
+    REACH,
+    Applied,
+    HazardRequest,
+    Judged,
+    MeasuresRequest,
+    PredictorsRequest,
+    TableRequest,
+)
 from .settling import Measures, counts_of, length_of, measures_of, settled, vector_of
 
 NOTE = "an evaluation of a Cox model"
@@ -41,8 +52,8 @@ def partial_predictors(station: Station, request: PredictorsRequest) -> Witnesse
     **Assumes** that at least two stations do not collude with central.
     """
     judged = request.judged
-    rows = read_rows(station, request)
     _bind(station, judged)
+    rows = read_rows(station, request)
     stratum, _ = _where(judged, rows)
     cell = places(judged.predictors(rows.columns))
     counts = np.bincount(stratum * PLACES + cell, minlength=judged.strata * PLACES).astype(np.int64)
@@ -69,7 +80,7 @@ def partial_hazard(station: Station, request: HazardRequest) -> SumReply:
     least two stations do not collude with central.
     """
     question = request.question
-    check_claimed(station, request.model)
+    _check_model(station, request)
     rows = read_rows(station, request)
     once(station, "hazard", "this baseline", model=request.model)
     risk = rows.weight * np.exp(np.minimum(request.predictors(rows.columns), HIGHEST))
@@ -86,7 +97,7 @@ def partial_table(station: Station, request: TableRequest) -> SumReply:
     """
     station.require_private(request.noise.promises)
     if not request.noise.promises:
-        check_claimed(station, request.judged.model)
+        _check_model(station, request.judged)
     query = Query(counted(station, request), nonnegative=True)
     return answer(station, release(station, [query], request.noise, NOTE), request.noise)
 
@@ -112,9 +123,18 @@ def _(request: HazardRequest, station: Station) -> None:
     refuse_other_grid(settled(*tally_of_all(sums, request.question))[0], request.question)
 
 
+def _check_model(station: Station, asked: Applied) -> None:
+    """Refuse a model that the manifest does not name, and records of another outcome or other columns than it says."""
+    check_claimed(station, asked.model)
+    if not asked.is_asked_as_modelled:
+        raise MessageError(
+            "a model is judged by another outcome, or other columns or bounds, than its own; the job stops"
+        )
+
+
 def _bind(station: Station, judged: Judged) -> None:
-    """Refuse a model that the manifest does not name, and another one in the same job: two would be two questions for the price of one."""
-    check_claimed(station, judged.model)
+    """Refuse another model than the manifest's, or another question than its own; and another one in the same job: two would be two for the price of one."""
+    _check_model(station, judged)
     judged_by = {"coefficients": judged.coefficients, "offset": judged.offset, "features": list(judged.question.domain)}
     once(station, "judged", "this evaluation", question=judged.question, **judged_by)
 

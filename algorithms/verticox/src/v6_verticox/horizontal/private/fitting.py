@@ -22,8 +22,7 @@ import numpy as np
 from fedbayes.federation.horizontal import SecureSums, whole_sums
 from fedbayes.typing import Floats
 
-from ..declared import MOST_TIMES
-from ..messages import Question
+from ..messages import MOST_TIMES, Question
 from .drift import along, drifted, predicted
 from .layout import DRIFT, INFORMATION, MISSED, SLOPE, Layout, Whole, outline_layout, slope_layout, step_layout
 from .matrix import Information, from_upper, whitened
