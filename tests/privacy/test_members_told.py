@@ -17,7 +17,7 @@ from fedbayes.federation.errors import AlgorithmError, MessageError
 from fedbayes.federation.rounds import Federation
 from fedbayes.federation.station import Station
 from v6_bayesian_ensemble import local
-from v6_bayesian_ensemble.told import OTHERS
+from v6_bayesian_ensemble.own_members import OTHERS
 
 BINARY: dict[str, Any] = {"categories": ["no", "yes"]}
 FIT = {
@@ -103,7 +103,7 @@ def test_other_members_are_not(change: Callable[[Any], Any]) -> None:
 
 
 def test_control_where_nobody_looks_how_often_one_network_is_right_at_every_station_alone_is_told() -> None:
-    sums, parts = sums_of(one_network, mock.patch.object(local, "check_told"), suppress(AlgorithmError))
+    sums, parts = sums_of(one_network, mock.patch.object(local, "check_members"), suppress(AlgorithmError))
     found = np.asarray(sums[0]).view(np.int64).reshape(len(PARTIES), 2, 2)
     alone = found.sum(axis=0) // (len(PARTIES) - 1) - found
     for place, organization in enumerate(sorted(parts)):

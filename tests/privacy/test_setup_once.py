@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -13,7 +13,8 @@ import pytest
 from one_process import OneProcess
 from test_linked_alike import DOMAIN, SICK, federation, tables
 
-from fedbayes.federation.errors import MessageError, ThresholdError
+from fedbayes.federation.errors import AlgorithmError, MessageError, ThresholdError
+from fedbayes.federation.guards import announced
 from fedbayes.federation.rounds import Federation
 from fedbayes.federation.vertical import workspace
 from fedbayes.federation.vertical.engine import Engine
@@ -103,5 +104,24 @@ def test_control_told_twice_one_person_is_counted() -> None:
     eldest = records["a"].loc[records["a"]["age"].idxmax(), "id"]
     ill = records["b"].set_index("id").loc[eldest, "ill"]
     assert not alone(lying=False), "the owner of the ages refuses the condition"
-    with mock.patch.object(workspace, "asked_once"):
+    with mock.patch.object(workspace, "rules_once"):
         assert alone()[0] == int(ill == "1")
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
+def test_a_private_job_has_no_rules_by_which_values_are_refused(held: bool) -> None:
+    """Else a category that somebody has and the domain lacks is refused by name, for nothing, as no debit comes before it."""
+
+    def rule(setup: Setup) -> Setup:
+        domain = {**setup.domain, "ill": {"categories": setup.domain["ill"]["categories"][:1]}}
+        return replace(setup, domain=domain, private=False, guarded=False, covered=False)
+
+    words = "announced private answers only" if held else "'ill'"
+    unheld = nullcontext() if held else mock.patch.object(announced, "check_exact")
+    with (
+        federation() as running,
+        otherwise(rule, lambda function, _: function == "partial_submit"),
+        unheld,
+        pytest.raises(AlgorithmError, match=words),
+    ):
+        running.run("scalar_product", "contingency", NOISY)

@@ -22,7 +22,7 @@ from . import store, tallies, votes
 from .ensemble import Ensemble
 from .messages import LocalRequest, PredictionsReply, TalliesReply, TestedRequest, VotesReply
 from .model import column_codes
-from .told import check_told
+from .own_members import check_members
 from .votes import LEAST_LOG
 
 
@@ -117,7 +117,7 @@ def partial_tested(station: Station, request: TestedRequest) -> TalliesReply:
     station.require_private(False)
     model = Ensemble.read(request.model)
     _check_tested(station, model)
-    check_told(station, model, request.seals)
+    check_members(station, model, request.seals)
     frame = _records(station, model, model.label)
     counts = right_and_seen(model, station.organization, frame, station.policy.minimum_count)
     return _counted(station, counts.ravel().view(np.uint64), len(model.members))

@@ -54,7 +54,7 @@ class MemberRequest(Message):
 class MemberReply(Message):
     """A member as `Member.to_json` writes it; without its network where that stays at the station.
 
-    Where the job will test members: what makes it recognisable, sealed for every other station (`told`).
+    Where the job will test members: what makes it recognisable, sealed for every other station (`own_members`).
     """
 
     member: Exact[dict[str, Any]]

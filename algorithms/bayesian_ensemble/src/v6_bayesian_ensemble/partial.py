@@ -40,7 +40,7 @@ from .messages import (
     VotesRequest,
 )
 from .model import column_codes
-from .told import sealed_for_others
+from .own_members import sealed_for_others
 
 ABSENT = 1e-3  # scores of a record without any value differ from what they must be by rounding only
 JUDGED = "label, classes and rule of the votes"
@@ -86,8 +86,8 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     minimum = max(request.minimum_count, float(station.policy.minimum_count))
     member = member_of("", request.label, {station.organization: tuple(own)}, part, variables, minimum)
     content = (store.hidden(station, member) if request.secret else member).to_json()
-    told = station.exact(content, "member", queries=len(own) + 1, summed=False)
-    return MemberReply(told, sealed_for_others(station, content))
+    learned = station.exact(content, "member", queries=len(own) + 1, summed=False)
+    return MemberReply(learned, sealed_for_others(station, content))
 
 
 class Rows:

@@ -155,10 +155,10 @@ def local_members(
         )
     replies = federation.round("partial_member", requests, stations, MemberReply, last=last)
     try:
-        told = {at: Member.from_json(reply.member.value) for at, reply in replies.items()}
+        learned = {at: Member.from_json(reply.member.value) for at, reply in replies.items()}
     except (KeyError, TypeError, ValueError):
         raise DataProblem("a station's member is malformed; use one version of the algorithm everywhere") from None
-    named = [replace(member, name=federation.name(at)) for at, member in told.items()]
+    named = [replace(member, name=federation.name(at)) for at, member in learned.items()]
     return named, {at: reply.seals for at, reply in replies.items()}
 
 

@@ -184,8 +184,10 @@ def _(request: HazardsRequest, station: Station) -> None:
     risks = added(station, point.risks).numbers((1 + efron) * times + 1)[:-1] / 2.0**BITS
     risk, tied = risks[:times, None], risks[times:, None] if efron else np.zeros((times, 1))
     sums = RiskSums(deaths, np.zeros((times, 0)), risk, tied, weight)
-    told = (request.spent, request.tied)
-    if not sums.usable or not all(np.array_equal(*pair) for pair in zip(told, sums.hazard_increments(), strict=True)):
+    hazards = (request.spent, request.tied)
+    if not sums.usable or not all(
+        np.array_equal(*pair) for pair in zip(hazards, sums.hazard_increments(), strict=True)
+    ):
         raise MessageError(OTHER_HAZARD)
 
 

@@ -91,11 +91,11 @@ class Applied(Message):
         """Whether outcome, columns, strata and what becomes of gaps are those of the model."""
         question = self.question
         try:
-            told = asked_by(self.model)
+            modelled = asked_by(self.model)
         except (KeyError, TypeError, ValueError):
             return False
-        own = {name: getattr(question, name) for name in told if name != "strata"}
-        return {**own, "strata": next(iter(question.strata), "")} == told
+        own = {name: getattr(question, name) for name in modelled if name != "strata"}
+        return {**own, "strata": next(iter(question.strata), "")} == modelled
 
     @property
     def offset(self) -> float:

@@ -42,7 +42,7 @@ def sealed_for_others(station: Station, entry: Mapping[str, Any]) -> list[Sealed
     return [station.seal(member, digest, TOPIC) for member in others]
 
 
-def check_told(station: Station, model: Ensemble, seals: Mapping[int, Sequence[Sealed]]) -> None:
+def check_members(station: Station, model: Ensemble, seals: Mapping[int, Sequence[Sealed]]) -> None:
     """Refuse members that are not those of their stations: of one that central has made, or of one under several names, sums tell more than of these.
 
     Raises
@@ -51,11 +51,11 @@ def check_told(station: Station, model: Ensemble, seals: Mapping[int, Sequence[S
         If there is one.
     """
     for member in model.members:
-        if _told(station, member, seals.get(member.leader, ())) != _digest(member.to_json()):
+        if _digest_from(station, member, seals.get(member.leader, ())) != _digest(member.to_json()):
             raise MessageError(OTHERS)
 
 
-def _told(station: Station, member: Member, seals: Sequence[Sealed]) -> bytes | None:
+def _digest_from(station: Station, member: Member, seals: Sequence[Sealed]) -> bytes | None:
     """Return the digest that the station of a member told this one, or kept of its own."""
     if member.leader == station.organization:
         return station.memory.read(TOPIC)
