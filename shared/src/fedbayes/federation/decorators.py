@@ -26,7 +26,7 @@ from ..dp.shares import HONEST_FRACTION
 from .declare import arguments_of
 from .errors import KINDS, ArgumentError, MessageError, StationError, describe, log_line, rebuild, schema_errors
 from .gate import check_reply_class
-from .guards import arrival, dictionaries, refusing
+from .guards import announced, arrival, dictionaries, refusing
 from .messages.codec import decode, encode
 from .messages.packing import packed_parts
 from .node import platform
@@ -135,6 +135,7 @@ def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mo
             refusing.asked(station, asked)
             reply = function(station, asked)
         station.gate.check(reply)
+        announced.check_summed(station, reply)
         refusing.answered(station)
         if ends:
             refusing.over(station)

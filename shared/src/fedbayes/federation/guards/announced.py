@@ -11,9 +11,10 @@ import json
 import math
 from collections.abc import Collection
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import MessageError
+from ..gate import Released, leaving
 from ..messages.codec import decode, encode
 from ..node.memory import Memory
 from ..perimeter.manifest import Manifest, digest_of
@@ -124,6 +125,15 @@ def check_exact(station: Member) -> None:
     """Raise `MessageError` if the job announced that all that leaves is differentially private."""
     if is_private(station.memory):
         raise MessageError("the job announced private answers only, and asks for an exact one; the job stops")
+
+
+def check_summed(station: Member, reply: Any) -> None:
+    """Raise `MessageError` if a station's own noisy numbers are to leave where the job announced shares of noise: its answers are sums over the stations."""
+    job = kept(station.memory)
+    if job is not None and job.honest_fraction > 0.0 and any(isinstance(part, Released) for part in leaving(reply)):
+        raise MessageError(
+            "noise: the job announced sums with shares of noise, and asks for a station's own numbers; the job stops"
+        )
 
 
 def check_single(station: Member) -> None:
