@@ -104,7 +104,7 @@ def test_control_told_twice_one_person_is_counted() -> None:
     eldest = records["a"].loc[records["a"]["age"].idxmax(), "id"]
     ill = records["b"].set_index("id").loc[eldest, "ill"]
     assert not alone(lying=False), "the owner of the ages refuses the condition"
-    with mock.patch.object(workspace, "rules_once"):
+    with mock.patch.object(workspace, "asked_once"):
         assert alone()[0] == int(ill == "1")
 
 

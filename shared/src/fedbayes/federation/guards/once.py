@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import MessageError
 from ..perimeter.manifest import digest_of
-from . import announced
 
 if TYPE_CHECKING:
     from ..station import Station
@@ -49,28 +48,6 @@ def asked_once(station: Station, name: str, content: Any, refusal: str = TWICE) 
     """
     if not is_first(station, name, content):
         raise MessageError(refusal)
-
-
-def rules_once(station: Station, rules: str, covered: bool) -> None:
-    """Refuse other roles and rules of linked records than the job's first, and rules of exact answers in a job that announced private ones.
-
-    Parameters
-    ----------
-    station : Station
-        That is told them.
-    rules : str
-        Digest of them.
-    covered : bool
-        Whether by them noise hides whom values single out; else values are refused, which tells of them.
-
-    Raises
-    ------
-    MessageError
-        If there are some.
-    """
-    asked_once(station, "setup", rules, OTHER_SETUP)
-    if not covered:
-        announced.check_exact(station)
 
 
 def opened_once(station: Station, stage: int, names: Sequence[str]) -> None:

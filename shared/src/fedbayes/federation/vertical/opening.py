@@ -14,6 +14,7 @@ from ...bayes.values.frames import with_columns
 from ...mpc import alignment, factors
 from ...typing import Array, Floats, Integers
 from ..errors import ArgumentError, MessageError, PolicyError, ThresholdError
+from ..guards import announced
 from ..guards.choosing import check_weights
 from ..guards.once import asked_once
 from ..questions.conditions import check_condition, check_sides, holds
@@ -84,9 +85,9 @@ class Encoder:
     """
 
     def __init__(self, station: Station, setup: Setup, wanted: Sequence[Wanted]) -> None:
-        self.own = station.organization
-        self.setup = setup
-        self._station = station
+        self.own, self.setup, self._station = station.organization, setup, station
+        if not (setup.covered if wanted else setup.private):  # values may be refused
+            announced.check_exact(station)
         self._minimum = 0 if setup.covered else station.policy.minimum_count
         present = set(station.columns)
         asked = dict.fromkeys(column for want in wanted for column in want.columns)

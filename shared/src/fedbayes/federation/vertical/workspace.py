@@ -16,7 +16,7 @@ from ...randomness import secret_bytes
 from ...typing import Array
 from ..errors import MessageError
 from ..gate import Sealed
-from ..guards.once import asked_once, opened_once, rules_once
+from ..guards.once import OTHER_SETUP, asked_once, opened_once
 from ..messages.arrays import from_bytes
 from ..perimeter.manifest import digest_of
 from ..questions.factor_info import NOT_DESCRIBED, FactorInfo, part_of
@@ -58,7 +58,7 @@ class Workspace:
             raise MessageError("the helper holds data of this task; name an organization without data as helper")
         if setup.helper in (station.aggregator,):
             raise MessageError("the helper must not run the central function; start the task at another organization")
-        rules_once(station, self._setup_digest, setup.covered)
+        asked_once(station, "setup", self._setup_digest, OTHER_SETUP)
 
     @property
     def is_helper(self) -> bool:
