@@ -35,7 +35,7 @@ NOISY = {
     "delta": 1e-6,
 }
 COX_NOISY = Question("verticox", "fit", {**COX, **NOISY}, central="c")
-ARRANGED, REVEALED = "partial_arrange, reply{}{} empty", "partial_stage, reply{}{}{} = uint64 (2, 2, 2)"
+ARRANGED, REVEALED = "partial_arrange, reply{}{} = False", "partial_stage, reply{}{}{} = uint64 (2, 2, 2)"
 GOSSIP, WITHOUT_HELPER, UNITED = FURTHER[-1], FURTHER[1], FURTHER[4]
 
 
