@@ -27,7 +27,7 @@ def test_three_stations_need_no_helper(table, kit, federation) -> None:
 def test_secret_hybrid_members_vote_on_the_records_of_the_stations(table, kit, tmp_path) -> None:
     parts = [table.iloc[:300][["id", "smoke", "age", "ill"]], table.iloc[300:][["id", "cough", "xray", "ill"]]]
     parties = with_folders(kit.shuffled(parts), tmp_path)
-    limits = {**kit.limits, **{name: {"ledger": "vault"} for name in parties}}
+    limits = {**kit.limits, **{name: {"ledger": "vault", "minimum_organizations": 2} for name in parties}}
     given = {**GIVEN, "split": "hybrid"}
     with OneProcess(parties=parties, helpers=["helper"], policies=limits) as federation:
         found = []
