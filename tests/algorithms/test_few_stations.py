@@ -32,9 +32,7 @@ def test_a_private_sum_of_too_few_stations_is_refused_before_it_is_debited(two, 
     """Two stations and a helper were debited the whole epsilon, and then refused to mask; a preflight said that all take part."""
     asked = {**TASKS[method], "epsilon": 1.0}
     for function, arguments in (("fit", asked), ("preflight", {"function": "fit", "arguments": asked})):
-        with pytest.raises(
-            ThresholdError, match=r"needs 3 or more with data"
-        ) as refused:
+        with pytest.raises(ThresholdError, match=r"needs 3 or more with data") as refused:
             two.run(method, function, arguments)
         assert "debited" not in str(refused.value)
 
