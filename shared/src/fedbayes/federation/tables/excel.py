@@ -135,14 +135,14 @@ def with_truths(path: Path, sheet: str | None, frame: Any) -> Any:
     with ZipFile(path) as book:
         chosen = _chosen(book, sheet)
         truths = {} if chosen is None else _truths(book, chosen.part)
-    told = frame.copy(deep=False)
-    for place in {column for _, column in truths if column < frame.shape[1]}:
+    changed = frame.copy(deep=False)
+    for position in {column for _, column in truths if column < frame.shape[1]}:
         cells = [
-            truths.get((row, place), int(cell) if isinstance(cell, bool) else cell) if cell in (0, 1) else cell
-            for row, cell in enumerate(frame.iloc[:, place])
+            truths.get((row, position), int(cell) if isinstance(cell, bool) else cell) if cell in (0, 1) else cell
+            for row, cell in enumerate(frame.iloc[:, position])
         ]
-        told.isetitem(place, _objects(cells))
-    return told
+        changed.isetitem(position, _objects(cells))
+    return changed
 
 
 def _objects(cells: list[Any]) -> Any:
@@ -153,7 +153,7 @@ def _objects(cells: list[Any]) -> Any:
 
 def _truths(book: ZipFile, part: str) -> dict[tuple[int, int], bool]:
     """Return a sheet's truth values by (row below the names, column), from 0."""
-    found: dict[tuple[int, int], bool] = {}
+    truths: dict[tuple[int, int], bool] = {}
     row, column = -2, -1
     with book.open(part) as content:
         for event, element in ElementTree.iterparse(content, ("start", "end")):
@@ -163,9 +163,9 @@ def _truths(book: ZipFile, part: str) -> dict[tuple[int, int], bool]:
                 letters = re.sub("[0-9]", "", element.get("r", ""))
                 column = _place(letters) if letters else column + 1
                 if element.get("t") == "b":
-                    found[row, column] = element.findtext(f"{MAIN}v") == "1"
+                    truths[row, column] = element.findtext(f"{MAIN}v") == "1"
                 element.clear()
-    return found
+    return truths
 
 
 def check_read(path: Path, sheet: str | None, frame: Any) -> None:
