@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -141,6 +141,21 @@ def test_an_odd_cell_changes_no_other_row(question: Question, column: str) -> No
 def test_control_unprotected_it_does() -> None:
     with mock.patch.object(announced, "is_private", return_value=False):
         assert others_changed(QUESTIONS[-1], "tenths")
+
+
+@pytest.mark.parametrize("control", [False, True], ids=["as it is", "control"])
+def test_a_number_in_a_sheet_makes_no_truth_value_of_other_rows_a_number(control: bool, tmp_path: Path) -> None:
+    """pandas takes the first of the cells of a column that are equal for all of them, and TRUE equals 1."""
+    domain = {"c": {"categories": ["true", "false", "1"]}}
+
+    def others(person: Any) -> list[str | None]:
+        pd.DataFrame({"c": [person, True, False, True], "n": range(4)}).to_excel(tmp_path / "t.xlsx", index=False)
+        read = files.read_file(tmp_path / "t.xlsx", "excel", Reading(domain, alone=True))["c"]
+        return [canonical_text(cell) for cell in read.tolist()[1:]]
+
+    as_pandas_reads = mock.patch.object(files, "with_truths", lambda path, sheet, frame: frame)
+    with as_pandas_reads if control else nullcontext():
+        assert (others(1) == others("x")) is not control
 
 
 @pytest.mark.parametrize("alone", [True, False], ids=["private", "exact"])

@@ -58,7 +58,7 @@ def compare_fit(
         model["log_likelihood"],
         pooled.log_likelihood,
         max(tolerance, 1e-5),
-        max(tolerance, 1e-5) + max(unsure, off),
+        max(tolerance, 1e-5) + unsure,
     )
     test = model["likelihood_ratio_test"]
     statistic = 2 * (pooled.log_likelihood - pooled.null)

@@ -68,6 +68,13 @@ def typed_excel(columns: dict[str, list[str | None]] | None) -> bytes | None:
     return None if columns is None else _sheet({name: _for_sheet(cells) for name, cells in columns.items()})
 
 
+def excel_by_cell(columns: dict[str, list[str | None]] | None) -> bytes | None:
+    """Return a table as an Excel file in which every cell is what it alone would be in a sheet: numbers and truth values beside texts."""
+    if columns is None:
+        return None
+    return _sheet({name: [value for cell in cells for value in _for_sheet([cell])] for name, cells in columns.items()})
+
+
 def _for_sheet(cells: list[str | None]) -> list[Any]:
     values, _ = typed(cells)
     return list(cells) if any(map(_is_lost_in_a_sheet, values)) else values
@@ -163,5 +170,6 @@ WRITERS: dict[str, Callable[[Any], Any]] = {
     "semicolons": semicolons,
     "excel": excel,
     "excel typed": typed_excel,
+    "excel by cell": excel_by_cell,
     "parquet": parquet,
 }

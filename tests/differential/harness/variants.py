@@ -22,7 +22,7 @@ def maybe_other_files(draw: Any, right: Any) -> Case:
     early = len(case.steps) > 1 and draw(st.booleans())
     for entry in case.organizations if wanted else ():
         if entry["columns"] is not None and draw(st.booleans()):
-            kinds = ["excel", "excel typed", "parquet"]
+            kinds = ["excel", "excel typed", "excel by cell", "parquet"]
             kinds += ["semicolons", "semicolons"] * by_semicolons(entry.get("written") or entry["columns"])
             if case.algorithm == "verticox" and any(map(texts_of_numbers, entry["columns"].values())):
                 kinds.remove("parquet")  # there `008` is a text, and so a category

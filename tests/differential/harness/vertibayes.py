@@ -14,6 +14,8 @@ from .rows import HUGE_EPSILON, MOST_DRAWN, compare_scores, limits
 from .states import drawn_states, few_beside, is_covered
 from .tables import horizontal, joined, population, stacked, vertical
 
+TIED = 1e-9  # probabilities of two classes that arithmetic alone tells apart
+
 
 @st.composite
 def _fitted(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -250,6 +252,9 @@ def compare_evaluated(
 ) -> None:
     """Hold scores against those of the records one by one; `codes`: of all nodes, complete around the label. `counted`: of groups of predictions."""
     beliefs = posterior(model, codes, target)
+    ordered = np.sort(beliefs, axis=1)
+    if counted and minimum > 1 and beliefs.shape[1] > 1 and (ordered[:, -1] - ordered[:, -2] < TIED).any():
+        return  # which of two classes alike is predicted decides whose neighbours few records are
     logs = np.log(np.maximum(together(beliefs, minimum) if counted else beliefs, 1e-300))
     scores = {**shown, "n": shown.get("n", len(logs)), "calibration": None}
     if len(logs) and logs.shape[1] > 1:

@@ -116,6 +116,14 @@ def test_parts_are_read_by_name_and_the_promise_and_the_cost_are_sentences():
         _ = found.privacy.epsilom
 
 
+def test_scores_are_found_wherever_a_method_puts_them():
+    """`vertibayes.evaluate` has them in its model: the attribute was empty."""
+    told = {"accuracy": 0.5, "auc": 0.6, "log_loss": 0.7, "calibration": {"error": 0.1}, "n": 9}
+    assert dict(answer({**told, "criteria": {"aic": 3.0}}).scores) == dict(answer(None, **told).scores) == told
+    assert answer(None, concordance=0.6, metrics={"step": 0.01}).scores.metrics == {"step": 0.01}
+    assert not answer(NETWORK).scores
+
+
 def test_save_and_load_give_the_same_and_nothing_is_overwritten(tmp_path):
     found = answer(NETWORK)
     path = found.save(tmp_path / "r.json")

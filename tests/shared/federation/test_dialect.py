@@ -49,6 +49,7 @@ DOMAINS: list[dict[str, Any]] = [
     {"a": {"bounds": [0, 9]}},
     {"a": {"bounds": [0, 9], "missing": ["-9"]}},
     {"a": {"categories": ["1,5", "x"]}},
+    {"a": {"categories": ["1.5", "5,", "-0.25", "x"]}},
     {"a": {"categories": [1.5, 1]}},
 ]
 
@@ -155,6 +156,14 @@ def test_a_text_among_numbers_with_bounds_changes_no_other_cell(tmp_path: Path) 
         "2,5",
         "x",
     ]
+
+
+def test_a_category_given_as_text_is_found_with_a_decimal_comma(tmp_path: Path) -> None:
+    """As in the files of stations that write points, whatever stands beside it; a text that is a category itself stays as it is."""
+    path = write(tmp_path / "t.csv", [["a", "b"], ["0,5", "1"], ["1e3", "1"], ["-1,5", "1"]], ";")
+    for private in (False, True):
+        reading = Reading({"a": {"categories": ["0.5", "1e3", "-1,5"]}}, alone=private)
+        assert read_file(path, "csv", reading)["a"].tolist() == ["0.5", "1e3", "-1,5"]
 
 
 def test_rows_that_are_too_long_are_found_by_their_separator(tmp_path: Path) -> None:

@@ -137,6 +137,15 @@ def test_truth_values_are_the_same_in_excel_and_csv(cells: list[str | None], tmp
     assert found[0].isna().tolist() == found[1].isna().tolist() == [cell is None for cell in cells]
 
 
+@pytest.mark.parametrize("first", [1, True, 0, False, "x"])
+def test_a_truth_value_of_a_sheet_is_none_of_the_numbers_beside_it(first: Any, tmp_path: Path) -> None:
+    """pandas takes the first of cells that are equal for all: one row with a 1 made every TRUE below a 1, also under an epsilon."""
+    domain = {"c": {"categories": ["True", "1", "False", "0", "x"]}}
+    cells = [first, True, 1, None, False, 0, "x", True]
+    found = as_excel(cells, tmp_path, domain, {})["c"]
+    assert [canonical_text(value) for value in found] == [None if cell is None else str(cell).lower() for cell in cells]
+
+
 @pytest.mark.parametrize("kind", READERS)
 @pytest.mark.parametrize(
     "cells", [["2020-01-31", None, "1999-12-01"], ["2020-01-31 12:30:00", None, "1999-12-01 00:00:00"]]

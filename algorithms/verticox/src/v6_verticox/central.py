@@ -13,6 +13,7 @@ from fedbayes.federation.errors import ArgumentError, schema_errors
 from . import result
 from .arguments import CLUSTER_ROUNDS, SANDWICH_ROUNDS, Fit, checked_terms
 from .cox.entering import factor_of
+from .cox.scores import step_of_start
 from .horizontal import result as horizontal_result
 from .horizontal.fitting import Sums, solve_sums
 from .horizontal.formula import Design, check_expressions, entry_of
@@ -199,7 +200,7 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
         diagnostics={
             "steps": solution.steps,
             "solver": options.solver,
-            "log_likelihood_error": solution.gain_error + surface.null_error,
+            "log_likelihood_error": solution.gain_error + surface.null_error + start_error(federation, prepared),
         },
     )
 
@@ -264,5 +265,17 @@ def _seen_result(
             prepared.outcome.log_likelihood,
         ),
         privacy=result.privacy(federation, prepared, options.solver),
-        diagnostics={"steps": solution.steps, "solver": options.solver, **diagnostics},
+        diagnostics={
+            "steps": solution.steps,
+            "solver": options.solver,
+            "log_likelihood_error": start_error(federation, prepared),
+            **diagnostics,
+        },
     )
+
+
+def start_error(federation: Federation, prepared: Prepared) -> float:
+    """Return how far the log-likelihoods, not their difference, are off at most, as that at zero of few records is told in steps."""
+    if prepared.plan.complete or federation.minimum_count <= 1:
+        return 0.0
+    return step_of_start(prepared.outcome.log_likelihood, prepared.records, prepared.outcome.events) / 2.0

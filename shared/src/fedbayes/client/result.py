@@ -53,8 +53,7 @@ class Result(dict[str, Any]):
     @property
     def scores(self) -> Scores:
         """The scores of an evaluation; empty for other results."""
-        standard = ("accuracy", "auc", "log_loss", "calibration", "n", "metrics")
-        return Scores({name: self[name] for name in standard if name in self})
+        return Scores.of(self)
 
     @property
     def counts(self) -> Counts:

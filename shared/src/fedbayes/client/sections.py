@@ -76,6 +76,13 @@ class Scores(Section):
     calibration: dict[str, Any] | None
     n: int | None
 
+    @classmethod
+    def of(cls, result: Mapping[str, Any]) -> Scores:
+        """Return the scores of a result by their common names, and what a survival model's evaluation measured; empty if it has none."""
+        from .scores import scores_of
+
+        return cls({**scores_of(result), **({"metrics": result["metrics"]} if "metrics" in result else {})})
+
 
 class Counts(Section):
     """A table of counts: its columns, the values along each of them, and the counts, nested; null where one is hidden."""

@@ -39,13 +39,16 @@ def coarse_start(log_likelihood: float, records: int, events: int) -> float:
     which 30 events may lie among them, so nearly told which of them, in the order of the times, had one. With 110 records, of which half have an event, a
     step is below a float's digits.
     """
+    step = step_of_start(log_likelihood, records, events)
+    return round(round(log_likelihood / step) * step, 15) if step else log_likelihood
+
+
+def step_of_start(log_likelihood: float, records: int, events: int) -> float:
+    """Return the step of `coarse_start`, 0 where it is below a float's digits."""
     ways = math.lgamma(records + 1) - math.lgamma(events + 1) - math.lgamma(records - events + 1)
     spread = math.sqrt(2.0 * math.pi * math.e * events * (1.0 - events / max(records, 1)))
     least = spread * math.exp(-ways / 2.0)
-    if least <= abs(log_likelihood) * np.finfo(np.float64).eps:
-        return log_likelihood
-    step = _round_step(least)
-    return round(round(log_likelihood / step) * step, 15)
+    return 0.0 if least <= abs(log_likelihood) * np.finfo(np.float64).eps else _round_step(least)
 
 
 @overload

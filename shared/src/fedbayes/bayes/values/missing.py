@@ -69,7 +69,7 @@ class Rule:
     @property
     def points(self) -> bool:
         """Whether decimal commas are told from others."""
-        return self.comma and (self.alone or self.identifier or not self.text)
+        return self.comma and (self.alone or self.identifier or self.closed or not self.text)
 
     def is_missing(self, value: object) -> bool:
         """Return whether a cell is missing whatever else is in its column."""

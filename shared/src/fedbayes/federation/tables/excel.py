@@ -115,6 +115,59 @@ def as_stored(frame: Any) -> Any:
     return stored
 
 
+def with_truths(path: Path, sheet: str | None, frame: Any) -> Any:
+    """Return a sheet in which TRUE is told from 1 and FALSE from 0: of those that are equal pandas takes the first in a column for all.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    sheet : str, optional
+        Its sheet; the first one if not given.
+    frame : pandas.DataFrame
+        What pandas read of it, names from its first row.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Of the given one nothing changes.
+    """
+    with ZipFile(path) as book:
+        chosen = _chosen(book, sheet)
+        truths = {} if chosen is None else _truths(book, chosen.part)
+    changed = frame.copy(deep=False)
+    for position in {column for _, column in truths if column < frame.shape[1]}:
+        cells = [
+            truths.get((row, position), int(cell) if isinstance(cell, bool) else cell) if cell in (0, 1) else cell
+            for row, cell in enumerate(frame.iloc[:, position])
+        ]
+        changed.isetitem(position, _objects(cells))
+    return changed
+
+
+def _objects(cells: list[Any]) -> Any:
+    import pandas
+
+    return pandas.Series(cells, dtype=object)
+
+
+def _truths(book: ZipFile, part: str) -> dict[tuple[int, int], bool]:
+    """Return a sheet's truth values by (row below the names, column), from 0."""
+    truths: dict[tuple[int, int], bool] = {}
+    row, column = -2, -1
+    with book.open(part) as content:
+        for event, element in ElementTree.iterparse(content, ("start", "end")):
+            if event == "start" and element.tag == f"{MAIN}row":
+                row, column = int(element.get("r") or row + 3) - 2, -1
+            elif event == "end" and element.tag == f"{MAIN}c":
+                letters = re.sub("[0-9]", "", element.get("r", ""))
+                column = _place(letters) if letters else column + 1
+                if element.get("t") == "b":
+                    truths[row, column] = element.findtext(f"{MAIN}v") == "1"
+                element.clear()
+    return truths
+
+
 def check_read(path: Path, sheet: str | None, frame: Any) -> None:
     """Refuse a sheet of which pandas read something else than people see in it: a table below the first row, two columns of one name, or merged cells.
 

@@ -13,7 +13,7 @@ from ...bayes.values.written import inexact
 from ..errors import DataProblem
 from . import parquet
 from .dialect import Dialect, lines, of_file
-from .excel import as_stored, check_digits, check_read, check_sheet
+from .excel import as_stored, check_digits, check_read, check_sheet, with_truths
 from .large_csv import LARGE_BYTES, OPTIONS, REPLACING, TOO_MANY_FIELDS, long_rows, read_large_csv
 
 NO_TEXT = "this station's file is no text in UTF-8; ask the node administrator to save it as CSV in UTF-8"
@@ -72,7 +72,7 @@ def read_file(
         frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
         check_read(path, sheet, frame)
         check_digits(frame, reading)
-        frame = as_stored(frame)
+        frame = with_truths(path, sheet, as_stored(frame))
     else:
         return named(parquet.read(path, reading, columns))
     return settled(frame, reading, convert=True)

@@ -19,7 +19,10 @@ from .states import ColumnStates, public_states
 
 def at_no_station(federation: Federation, column: str) -> str:
     """Return the words of an error about a column that nobody has, with the dictionary's column that is written nearly so."""
-    return f"column '{column}' is at no station that takes part, or may not be used there{nearest_listed(federation, column)}"
+    return (
+        f"column '{column}' is at no station that takes part, or may not be used there{nearest_listed(federation, column)}; "
+        "check the name, or leave it out"
+    )
 
 
 def nearest_listed(federation: Federation, column: str) -> str:
