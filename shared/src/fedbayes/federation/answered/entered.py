@@ -30,8 +30,9 @@ from ...typing import Floats, Integers
 from ..errors import ThresholdError
 from . import linked
 from .alike import alike_but_for_few, change_is_carried_by_few, in_one_unit_but_for_few
+from .column_texts import apart, names_of, whose
 from .own_products import adds_up_but_for_few, differ_by_few
-from .readings import MOST_READINGS, column_of, is_cut, values_of
+from .readings import MOST_READINGS, SHOWN, column_of, is_cut, values_of
 from .record import Record, Remembered
 from .selections import SETS_FEW_APART
 
@@ -155,8 +156,13 @@ class Entered:
         """Return these columns, as they are read and cut, as texts; conditions on them are `selections`' to compare."""
         times = self._memory.noted(TIME)
         read = [(name, words) for name, words in readings if name in columns]
-        read += [(column_of(name), words) for name, words in readings if is_cut(words) and column_of(name) in columns]
-        return sorted({json.dumps([name, words, *([TIME] if name in times else [])]) for name, words in read})
+        cut = [(name, words) for name, words in readings if is_cut(words) and column_of(name) in columns]
+        chosen = {(column_of(name), words) for name, words in cut if name.startswith(SHOWN)}
+        cut = [(column_of(name), words) for name, words in cut]
+        read += [(f"{SHOWN}{name}" if (name, words) in chosen else name, words) for name, words in cut]
+        return sorted(
+            {json.dumps([name, words, *([TIME] if column_of(name) in times else [])]) for name, words in read}
+        )
 
     def _check_rows(self, columns: Sequence[str], rows: str, total: int, by: str | None) -> None:
         if self._opened_with is not None and not linked.Linked(*self._opened_with()).admit(
@@ -180,27 +186,33 @@ class Entered:
 
     def _columns(self, fresh: Sequence[str], earlier: Sequence[str], rows: linked.Rows) -> Collection[str]:
         """Refuse columns that say the same as others of all rows but few; return those that are not as an earlier reading of theirs."""
-        asked = [json.loads(text) for text in (*fresh, *earlier)]
-        names, parts = [one[0] for one in asked], [one[2:] for one in asked]
-        columns = self._values([*fresh, *earlier])
-        chosen = rows if len(rows) else slice(None)
-        codes = [places[chosen] for places in _numbered(columns)]
-        numbers = [_numbers_of(column)[chosen] for column in columns]
-        same = alike_but_for_few(codes[: len(fresh)], codes[len(fresh) :], self._minimum)
-        same |= in_one_unit_but_for_few(numbers[: len(fresh)], numbers[len(fresh) :], self._minimum)
-        for new, other in np.argwhere(same):
-            if names[new] != names[other] and parts[new] == parts[other]:
-                beside = f"'{names[other]}'" if other < len(fresh) else "one that was asked for before"
-                raise ThresholdError(f"columns '{names[new]}' and {beside} {ALIKE}")
+        codes, numbers = self._coded(
+            list(dict.fromkeys(one for text in (*fresh, *earlier) for one in apart(text))), rows
+        )
+        sides = [[one for text in texts for one in apart(text)] for texts in (fresh, earlier)]
+        new, old = (list({(*whose(one), codes[one].tobytes()): one for one in side}.values()) for side in sides)
+        same = alike_but_for_few([codes[one] for one in new], [codes[one] for one in old], self._minimum)
+        same |= in_one_unit_but_for_few([numbers[one] for one in new], [numbers[one] for one in old], self._minimum)
+        about = [(column_of(name), part) for name, part in map(whose, (*new, *old))]
+        for one, other in np.argwhere(same):
+            (name, part), (beside, as_part) = about[one], about[other]
+            if name != beside and part == as_part:
+                named = f"'{beside}'" if other < len(new) else "one that was asked for before"
+                raise ThresholdError(f"columns '{name}' and {named} {ALIKE}")
         kept = []
-        for new, text in enumerate(fresh):
-            others = range(len(fresh), len(asked))
-            readings = [codes[one] for one in others if (names[one], parts[one]) == (names[new], parts[new])]
-            if not any(np.array_equal(codes[new], one) for one in readings):
+        for text in fresh:
+            readings = [codes[one] for one in earlier if whose(one) == whose(text)]
+            if not any(np.array_equal(codes[text], one) for one in readings):
                 kept.append(text)
                 if len(readings) >= MOST_READINGS:
                     raise ThresholdError(SETS_FEW_APART)
         return kept
+
+    def _coded(self, texts: Sequence[str], rows: linked.Rows) -> tuple[dict[str, Integers], dict[str, Floats]]:
+        """Return of each text the number of every row's value, the same for the same value in all columns, and every row's number, NaN where it is none."""
+        columns, chosen = self._values(texts), rows if len(rows) else slice(None)
+        codes = {text: one[chosen] for text, one in zip(texts, _numbered(columns), strict=True)}
+        return codes, {text: _numbers_of(one)[chosen] for text, one in zip(texts, columns, strict=True)}
 
     def _weights(self, fresh: Sequence[str], earlier: Sequence[str], rows: linked.Rows) -> Collection[str]:
         """Refuse case weights of which few rows carry what changes from others; return those that are new."""
@@ -239,7 +251,7 @@ class Entered:
 
     def _values(self, texts: Sequence[str]) -> list[Column]:
         """Return columns as they are read."""
-        asked = [json.loads(text)[:2] for text in texts]
+        asked = [(column_of(name), words) for name, words, *_ in map(json.loads, texts)]
         frame = self._source.written(sorted({name for name, _ in asked}))
         coded = {name: distinct_values(frame[name]) for name, _ in asked}
         written = {name: [canonical_text(value) for value in distinct] for name, (_, distinct) in coded.items()}
@@ -247,13 +259,7 @@ class Entered:
 
     def _here(self, texts: Sequence[str]) -> list[str]:
         """Return what is remembered of columns that the table still has, and of a fit without weights."""
-        return [text for text in texts if text == NO_WEIGHTS or _names(text) <= set(self._source.names)]
-
-
-def _names(text: str) -> set[str]:
-    """Return the names of the columns that a text is about."""
-    about = json.loads(text)
-    return set(about) if isinstance(about, dict) else {about[0]}
+        return [text for text in texts if text == NO_WEIGHTS or names_of(text) <= set(self._source.names)]
 
 
 def _numbers_of(column: Column) -> Floats:

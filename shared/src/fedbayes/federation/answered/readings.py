@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...bayes.formulae.formula import as_numbers
-from ...bayes.values.encoding import canonical_text
+from ...bayes.values.encoding import canonical_text, with_aliases
 from ...bayes.values.written import pointed
 from ...typing import Integers
 from ..tables.words import NUMBERS, OPEN, usual_gone
@@ -77,11 +77,12 @@ def groups_of(texts: Sequence[str | None], words: str) -> Integers:
         return _held(texts, gone, recode, conditions)
     numbers: dict[str | None, int] = {}
     groups = np.full(len(texts), GONE, dtype=np.int64)
+    known = with_aliases({text: text for text in allowed if text is not None})
     for row, text in enumerate(texts):
         meant = recode.get(text, text)
-        if text is None or text in gone or (allowed and not {text, meant} <= allowed):
+        if text is None or text in gone or meant is None or (allowed and not {text, meant} <= set(known)):
             continue
-        groups[row] = numbers.setdefault(meant, len(numbers))
+        groups[row] = numbers.setdefault(known.get(meant, meant), len(numbers))
     return groups
 
 

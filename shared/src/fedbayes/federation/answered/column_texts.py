@@ -1,0 +1,33 @@
+"""Texts of the record of what stations entered that are about a column: JSON lists of its name, how it is read, and as which part of a question."""
+
+from __future__ import annotations
+
+import json
+
+from .readings import PLAIN, SHOWN, bins_of, column_of, is_cut
+
+
+def names_of(text: str) -> set[str]:
+    """Return the names of the columns that a text is about."""
+    about = json.loads(text)
+    return set(about) if isinstance(about, dict) else {column_of(about[0])}
+
+
+def whose(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the column that a text is about, as it is named there, and as which part of a question."""
+    name, _, *part = json.loads(text)
+    return name, tuple(part)
+
+
+def apart(text: str) -> list[str]:
+    """Return a column as it is read, as it is written, and cut at each point alone that a task chose.
+
+    A task that takes many values for others, or cuts at further points, makes two columns that say nearly the same differ in many rows, but sums of their cells
+    in few.
+    """
+    name, words, *part = json.loads(text)
+    readings = [words] if is_cut(words) else [words, PLAIN]
+    if is_cut(words) and name.startswith(SHOWN):
+        *plain, (_, cuts) = json.loads(words)
+        readings += [bins_of(json.dumps(plain), [cut]) for cut in cuts]
+    return [json.dumps([name, one, *part]) for one in readings]
