@@ -18,7 +18,7 @@ from one_process import OneProcess
 from party_kit import by_columns, remembering
 
 from fedbayes.federation.answered import column_texts, entered, readings
-from fedbayes.federation.answered.readings import GONE, PLAIN
+from fedbayes.federation.answered.readings import GONE
 from fedbayes.federation.errors import ThresholdError
 from fedbayes.federation.tables.words import words_of
 
@@ -100,13 +100,13 @@ def test_control_compared_as_they_are_read_alone_sums_of_cells_tell_the_record(t
         "1 and 0 for truth values": lambda: first["1"] - second["1"],
     }
     frame = table()
-    gained = -1 if name == "further cut points" or frame["x"][ODD] == 0 and name.startswith("1") else 1
+    gained = -1 if name == "further cut points" or (frame["x"][ODD] == 0 and name.startswith("1")) else 1
     assert sums[name]() == gained * frame["ill"][ODD] != 0
 
 
 def test_bins_that_a_station_finds_are_compared_whole(tmp_path: Path) -> None:
     """As before: quantiles of two honest numbers often have one group that is the same but for few."""
-    text = json.dumps(["age", readings.bins_of(PLAIN, [50.0, 60.0])])
+    text = json.dumps(["age", readings.bins_of(words_of((), (), {}), [50.0, 60.0])])
     assert column_texts.apart(text) == [text]
     with running(tmp_path) as federation:
         assert ill(federation, counted("age", bins={"age": 2}))
@@ -119,6 +119,6 @@ def test_a_truth_value_is_read_as_1_where_the_domain_says_1_and_0(tmp_path: Path
     assert readings.groups_of(["1", "true", "0"], words_of((), ("0", "1", "true"), {})).tolist() == [0, 1, 2]
     with running(tmp_path) as federation:
         assert ill(federation, counted("odd", domain={"odd": {"categories": [1, 0]}}))
+        declared = {"odd": {"categories": [1, 0], "missing": ["true"]}}
         with pytest.raises(ThresholdError, match="would set apart fewer rows"):
-            declared = {"categories": [1, 0], "missing": ["true"]}
-            ill(federation, {**counted("odd", domain={"odd": declared}), "missing_state": True})
+            ill(federation, {**counted("odd", domain=declared), "missing_state": True})

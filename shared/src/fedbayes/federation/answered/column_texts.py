@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from .readings import PLAIN, SHOWN, bins_of, column_of, is_cut
+from ..tables.words import plain_of
+from .readings import SHOWN, bins_of, column_of, is_cut
 
 
 def names_of(text: str) -> set[str]:
@@ -26,7 +27,7 @@ def apart(text: str) -> list[str]:
     in few.
     """
     name, words, *part = json.loads(text)
-    readings = [words] if is_cut(words) else [words, PLAIN]
+    readings = [words] if is_cut(words) else [words, plain_of(words)]
     if is_cut(words) and name.startswith(SHOWN):
         *plain, (_, cuts) = json.loads(words)
         readings += [bins_of(json.dumps(plain), [cut]) for cut in cuts]
