@@ -24,7 +24,7 @@ import numpy as np
 from ...bayes.formulae.formula import as_numbers
 from ...bayes.values.encoding import canonical_text, with_aliases
 from ...typing import Integers
-from ..tables.words import COMMA, NUMBERS, OPEN, plain_of, pointed_texts, usual_gone
+from ..tables.words import COMMA, NUMBERS, OPEN, commas_of, plain_of, pointed_texts, usual_gone
 from .moved_numbers import moves_few
 from .record import Record, Remembered
 
@@ -56,7 +56,7 @@ def groups_of(texts: Sequence[str | None], words: str) -> Integers:
         From `words_of`.
     """
     missing, listed, _, *more = json.loads(words)
-    conditions = [one for one in more if one not in (NUMBERS, OPEN, COMMA)]
+    conditions = [one for one in more if one not in (NUMBERS, OPEN) and one[0] != COMMA]
     texts, recode, allowed = _as_read(texts, words), json.loads(words)[2], frozenset(listed)
     decides = frozenset() if OPEN in more else allowed
     gone = frozenset(missing) | usual_gone(texts, missing, decides, {*recode, *allowed})
@@ -87,8 +87,9 @@ def values_of(texts: Sequence[str | None], words: str) -> list[str | None]:
 
 def _as_read(texts: Sequence[str | None], words: str) -> list[str | None]:
     """Return a column's texts as a reading has them before it recodes any: with decimal points, if the file's commas are these."""
-    missing, listed, _, *more = json.loads(words)
-    return pointed_texts(texts, missing, listed, bool(listed) and OPEN not in more) if COMMA in more else list(texts)
+    missing, listed, *_ = json.loads(words)
+    where = commas_of(words)
+    return list(texts) if where is None else pointed_texts(texts, missing, listed, where)
 
 
 def conditions_of(conditions: Sequence[tuple[str, Any]], words: str) -> str:

@@ -22,7 +22,7 @@ from .dialect import DECIMALS, Dialect, of_file
 from .files import column_names, settled
 from .names import check_distinct
 from .small_csv import SmallTable, header_of, read_small_csv
-from .words import COMMA, NUMBERS, OPEN, words_of
+from .words import NUMBERS, OPEN, comma_marks, words_of
 
 if TYPE_CHECKING:
     from .databases import Database
@@ -213,7 +213,7 @@ class Source:
             if name in entries and name not in identifiers and entries[name].recode:
                 recode, marks = entries[name].recoded(rule), [NUMBERS] if entries[name].is_number else marks
                 listed = entries[name].known((domain or {}).get(name), missing)
-            words[name] = words_of(missing, listed, recode, *marks, *([COMMA] if rule.points else []))
+            words[name] = words_of(missing, listed, recode, *marks, *comma_marks(rule))
         return words
 
     @property

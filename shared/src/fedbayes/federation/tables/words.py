@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ...bayes.values.encoding import canonical_text, number_of
-from ...bayes.values.missing import USUAL
+from ...bayes.values.missing import USUAL, Rule
 from ...bayes.values.written import pointed
 
 NUMBERS = ["numbers"]
@@ -15,8 +15,10 @@ NUMBERS = ["numbers"]
 OPEN = ["open"]
 """In words: the station's schema file alone has the known values, so that the column's own cells decide whether it is one of numbers."""
 
-COMMA = ["comma"]
-"""In words: a comma in a number is a decimal comma, as far as the task lets the column be numbers."""
+COMMA = "comma"
+"""In words, beside one of the following: a comma in a number is a decimal comma."""
+EVERYWHERE, AS_KNOWN, IN_NUMBERS = "everywhere", "as known", "in numbers"
+"""Where the task takes the column for numbers; where it says what is known, as that is written; where all of the column is numbers."""
 
 
 def words_of(
@@ -51,7 +53,7 @@ def usual_gone(
 
 
 def pointed_texts(
-    texts: Sequence[str | None], missing: Collection[str], listed: Collection[str], closed: bool
+    texts: Sequence[str | None], missing: Collection[str], listed: Collection[str], where: str
 ) -> list[str | None]:
     """Return a column's texts, of a file with decimal commas, with points where it is read so (`Rule.pointed`).
 
@@ -61,15 +63,15 @@ def pointed_texts(
         Canonical, of the whole column.
     missing, listed : collection of str
         What is declared to be missing, and what is known.
-    closed : bool
-        Whether the task says what is known: a cell is then what it is among that. Else all are numbers, or none is.
+    where : str
+        As words say it (`COMMA`).
     """
     points = [text if text is None or "," not in text else canonical_text(pointed(text)) for text in texts]
-    if closed:
+    if where == AS_KNOWN:
         known = {*listed, *missing}
         return [new if new in known and old not in known else old for new, old in zip(points, texts, strict=True)]
     rest = {text for text in points if text is not None} - (set(missing) - set(listed)) - (USUAL - set(listed))
-    return points if _are_numbers(rest) else list(texts)
+    return points if where == EVERYWHERE or _are_numbers(rest) else list(texts)
 
 
 def _are_numbers(texts: Collection[str]) -> bool:
@@ -78,4 +80,16 @@ def _are_numbers(texts: Collection[str]) -> bool:
 
 def plain_of(words: str) -> str:
     """Return the reading by which every value is what it is, in a file that is written as in `words`."""
-    return words_of((), (), {}, *([COMMA] if COMMA in json.loads(words) else []))
+    return words_of((), (), {}, *([[COMMA, IN_NUMBERS]] if commas_of(words) else []))
+
+
+def commas_of(words: str) -> str | None:
+    """Return where a reading takes commas for decimal ones, None where nowhere."""
+    return next((str(one[1]) for one in json.loads(words)[3:] if one[0] == COMMA), None)
+
+
+def comma_marks(rule: Rule) -> list[list[str]]:
+    """Return what words say of decimal commas in a column that is read by a rule."""
+    if not rule.points:
+        return []
+    return [[COMMA, EVERYWHERE if rule.numeric else AS_KNOWN if rule.closed else IN_NUMBERS]]
