@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from ..node.memory import Memory
     from ..tables.reading import Source
 
-ROWS, TIME, WEIGHTS, OWN_PRODUCTS = "linked", "time", "weights", "own products"
-"""What is noted for the rounds of the job: which rows are linked, a fit's times and case weights, and columns whose product is multiplied with others'
-numbers. Texts of times end with `TIME`."""
+ROWS, TIME, WEIGHTS, OWN_PRODUCTS, HELD_ALONE = "linked", "time", "weights", "own products", "held alone"
+"""What is noted for the rounds of the job: which rows are linked, a fit's times and case weights, columns whose product is multiplied with others' numbers,
+and those of united records that no other station has. Texts of times end with `TIME`."""
 COLUMN, WEIGHT, PRODUCT = "column", "weight", "product"
 """Kinds of what is remembered."""
 NO_WEIGHTS = json.dumps(None)
@@ -124,13 +124,19 @@ class Entered:
             read = {} if weights is None else self._source.reads([weights], None, ())
             self._memory.note(WEIGHTS, next(map(list, read.items()), None))
 
+    def note_held_alone(self, columns: Collection[str]) -> None:
+        """Note columns of united records that no other station has: what answers by two of them differ in is for this one to see."""
+        self._memory.note(HELD_ALONE, sorted(columns))
+
     def note_product(self, columns: Sequence[str], domain: Mapping[str, Any] | None) -> None:
         """Note columns whose product is multiplied with others' numbers; not of one with a formula."""
         if set(columns) <= set(self._source.names):
             self._memory.note(OWN_PRODUCTS, self._source.reads(columns, domain, ()))
 
-    def check(self, columns: Sequence[str], readings: Sequence[tuple[str, str]]) -> None:
+    def check(self, columns: Sequence[str], readings: Sequence[tuple[str, str]], summed: bool) -> None:
         """Remember rows, columns (as they are read and cut) and weights of the job, or refuse them.
+
+        Of an answer that is `summed` over stations with other rows only columns that this station holds alone are compared: of others it knows its own rows.
 
         Raises
         ------
@@ -139,7 +145,8 @@ class Entered:
         StationError
             If the record cannot be read or written.
         """
-        words = self._words(columns, readings)
+        alone = {name for noted in self._memory.noted(HELD_ALONE) for name in self._source.origins(noted)}
+        words = self._words([name for name in columns if name in alone or not summed], readings)
         weights = [json.dumps(one) for one in self._memory.noted(WEIGHTS)]
         products = [json.dumps(one, sort_keys=True) for one in self._memory.noted(OWN_PRODUCTS)]
         for number, (rows, total, by) in enumerate(self._memory.noted(ROWS)):
