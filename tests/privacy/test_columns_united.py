@@ -1,4 +1,4 @@
-"""Two exact networks of united records by two columns of one station that say the same of all records but one; records split by columns may be asked as united."""
+"""Two exact networks of united records by two columns of one station that say the same of all records but one; records split by columns may be asked so."""
 
 from __future__ import annotations
 
