@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...typing import Array, Floats, Integers
+from ...typing import Array, Booleans, Floats, Integers
 from ..counts.smoothing import project_on_simplex
 from .metrics import CALIBRATION_BINS, LARGEST_LOSS, calibration, mean_auc, roc, row_losses
 
@@ -132,17 +132,24 @@ def tally(truth: Array, log_probabilities: Floats, bins: int = SCORE_BINS, large
     classes = log_probabilities.shape[1]
     scored = scored_classes(classes)
     chosen = [classes - 1] if scored == 1 else list(range(classes))
-    positions = score_bins(log_probabilities, bins)
+    positions, predicted = score_bins(log_probabilities, bins), log_probabilities.argmax(axis=1)
+    if classes == 2:
+        positions[:, 1] = on_side(positions[:, 1], predicted == 1, bins)
     scores = np.zeros((scored, 2, bins))
     for row, label in enumerate(chosen):
         cell = (truth == label) * bins + positions[:, label]
         scores[row] = np.bincount(cell, minlength=2 * bins).reshape(2, bins)
-    predicted = log_probabilities.argmax(axis=1)
     confusion = np.bincount(truth * classes + predicted, minlength=classes**2).reshape(classes, classes)
     surest = np.nan_to_num(np.exp(np.minimum(log_probabilities.max(axis=1), 0.0)), nan=0.0)
     confidence = np.bincount(tenths(surest) * 2 + (predicted == truth), minlength=2 * CALIBRATION_BINS)
     loss = float(row_losses(truth, log_probabilities, largest).sum())
     return Tallies(scores, confusion.astype(np.float64), confidence.astype(np.float64).reshape(-1, 2), loss)
+
+
+def on_side(positions: Integers, second: Booleans, bins: int) -> Integers:
+    """Return bins of scores of the second of two classes, (n,), in the upper half where it is predicted, and there alone."""
+    half = bins // 2
+    return np.asarray(np.where(second, np.maximum(positions, half), np.minimum(positions, half - 1)))
 
 
 def joint_table(truth: Array, log_probabilities: Floats, bins: int) -> Integers:
@@ -159,9 +166,7 @@ def joint_table(truth: Array, log_probabilities: Floats, bins: int) -> Integers:
     bins : int
         An even number.
     """
-    score_bin, half = score_bins(log_probabilities, bins)[:, 1], bins // 2
-    second = log_probabilities.argmax(axis=1) == 1
-    score_bin = np.where(second, np.maximum(score_bin, half), np.minimum(score_bin, half - 1))
+    score_bin = on_side(score_bins(log_probabilities, bins)[:, 1], log_probabilities.argmax(axis=1) == 1, bins)
     return np.bincount(truth * bins + score_bin, minlength=2 * bins).astype(np.int64).reshape(2, bins)
 
 
