@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...typing import Array, Booleans, Floats, Integers
+from ...typing import Array, Floats, Integers
 from ..counts.smoothing import project_on_simplex
 from .metrics import CALIBRATION_BINS, LARGEST_LOSS, calibration, mean_auc, roc, row_losses
 
@@ -132,9 +132,7 @@ def tally(truth: Array, log_probabilities: Floats, bins: int = SCORE_BINS, large
     classes = log_probabilities.shape[1]
     scored = scored_classes(classes)
     chosen = [classes - 1] if scored == 1 else list(range(classes))
-    positions, predicted = score_bins(log_probabilities, bins), log_probabilities.argmax(axis=1)
-    if classes == 2:
-        positions[:, 1] = on_side(positions[:, 1], predicted == 1, bins)
+    positions, predicted = parted_bins(log_probabilities, bins), log_probabilities.argmax(axis=1)
     scores = np.zeros((scored, 2, bins))
     for row, label in enumerate(chosen):
         cell = (truth == label) * bins + positions[:, label]
@@ -146,10 +144,13 @@ def tally(truth: Array, log_probabilities: Floats, bins: int = SCORE_BINS, large
     return Tallies(scores, confusion.astype(np.float64), confidence.astype(np.float64).reshape(-1, 2), loss)
 
 
-def on_side(positions: Integers, second: Booleans, bins: int) -> Integers:
-    """Return bins of scores of the second of two classes, (n,), in the upper half where it is predicted, and there alone."""
-    half = bins // 2
-    return np.asarray(np.where(second, np.maximum(positions, half), np.minimum(positions, half - 1)))
+def parted_bins(log_probabilities: Floats, bins: int) -> Integers:
+    """Return `score_bins`; of two classes those of the second are in the upper half where it is predicted, and there alone."""
+    positions, half = score_bins(log_probabilities, bins), bins // 2
+    if positions.shape[1] == 2:
+        own, second = positions[:, 1], log_probabilities.argmax(axis=1) == 1
+        positions[:, 1] = np.where(second, np.maximum(own, half), np.minimum(own, half - 1))
+    return positions
 
 
 def joint_table(truth: Array, log_probabilities: Floats, bins: int) -> Integers:
@@ -166,7 +167,7 @@ def joint_table(truth: Array, log_probabilities: Floats, bins: int) -> Integers:
     bins : int
         An even number.
     """
-    score_bin = on_side(score_bins(log_probabilities, bins)[:, 1], log_probabilities.argmax(axis=1) == 1, bins)
+    score_bin = parted_bins(log_probabilities, bins)[:, 1]
     return np.bincount(truth * bins + score_bin, minlength=2 * bins).astype(np.int64).reshape(2, bins)
 
 
