@@ -69,12 +69,12 @@ def groups_of(texts: Sequence[str | None], words: str) -> Integers:
         return _held(texts, gone, recode, conditions)
     numbers: dict[str | None, int] = {}
     groups = np.full(len(texts), GONE, dtype=np.int64)
-    known = with_aliases({text: text for text in allowed if text is not None})
+    categories = with_aliases({text: text for text in allowed if text is not None})
     for row, text in enumerate(texts):
         meant = recode.get(text, text)
-        if text is None or text in gone or meant is None or (allowed and not {text, meant} <= set(known)):
+        if text is None or text in gone or meant is None or (allowed and not {text, meant} <= set(categories)):
             continue
-        groups[row] = numbers.setdefault(known.get(meant, meant), len(numbers))
+        groups[row] = numbers.setdefault(categories.get(meant, meant), len(numbers))
     return groups
 
 

@@ -68,8 +68,10 @@ def pointed_texts(
     """
     points = [text if text is None or "," not in text else canonical_text(pointed(text)) for text in texts]
     if where == AS_KNOWN:
-        known = {*listed, *missing}
-        return [new if new in known and old not in known else old for new, old in zip(points, texts, strict=True)]
+        understood = {*listed, *missing}
+        return [
+            new if new in understood and old not in understood else old for new, old in zip(points, texts, strict=True)
+        ]
     rest = {text for text in points if text is not None} - (set(missing) - set(listed)) - (USUAL - set(listed))
     return points if where == EVERYWHERE or _are_numbers(rest) else list(texts)
 
