@@ -18,6 +18,7 @@ from one_process import OneProcess
 from party_kit import by_columns, remembering
 
 from fedbayes.federation.answered import column_texts, entered, readings
+from fedbayes.federation.answered.alike import cut_alike_but_for_few
 from fedbayes.federation.answered.readings import GONE
 from fedbayes.federation.errors import ThresholdError
 from fedbayes.federation.tables.words import words_of
@@ -90,6 +91,7 @@ def test_control_compared_as_they_are_read_alone_sums_of_cells_tell_the_record(t
     one, other = PAIRS[name]
     with (
         mock.patch.object(entered, "apart", as_read),
+        mock.patch.object(entered, "is_cut_by_task", return_value=False),
         mock.patch.object(readings, "with_aliases", dict),
         running(tmp_path) as federation,
     ):
@@ -108,9 +110,23 @@ def test_bins_that_a_station_finds_are_compared_whole(tmp_path: Path) -> None:
     """As before: quantiles of two honest numbers often have one group that is the same but for few."""
     text = json.dumps(["age", readings.bins_of(words_of((), (), {}), [50.0, 60.0])])
     assert column_texts.apart(text) == [text]
+    assert not column_texts.is_cut_by_task(text)
     with running(tmp_path) as federation:
         assert ill(federation, counted("age", bins={"age": 2}))
         assert ill(federation, counted("z"))
+
+
+def test_bins_that_are_alike_at_one_border_of_each() -> None:
+    draw = np.random.default_rng(0)
+    one, moved = draw.uniform(0, 100, 400), np.arange(400)
+    other = one + 0.1
+    here, there = np.digitize(one, [20, 50]).astype(float), np.digitize(other, [50.1, 70]).astype(float)
+    changed = np.where(moved == np.flatnonzero(here == 2)[0], 0.0, there)
+    assert not cut_alike_but_for_few(here, there, 5), "they say the same of all"
+    assert cut_alike_but_for_few(here, changed, 5)
+    assert cut_alike_but_for_few(here, 2.0 - changed, 5), "a number that falls"
+    assert cut_alike_but_for_few(here, np.where(moved == 3, np.nan, there), 5)
+    assert not cut_alike_but_for_few(here, draw.permutation(there), 5)
 
 
 def test_a_truth_value_is_read_as_1_where_the_domain_says_1_and_0(tmp_path: Path) -> None:

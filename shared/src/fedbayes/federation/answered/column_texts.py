@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from ..tables.words import plain_of
-from .readings import SHOWN, bins_of, column_of, is_cut
+from .readings import SHOWN, column_of, is_cut
 
 
 def names_of(text: str) -> set[str]:
@@ -21,14 +21,15 @@ def whose(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def apart(text: str) -> list[str]:
-    """Return a column as it is read, as it is written, and cut at each point alone that a task chose.
+    """Return a column as it is read, and as it is written.
 
-    A task that takes many values for others, or cuts at further points, makes two columns that say nearly the same differ in many rows, but sums of their cells
-    in few.
+    A task that takes many values for others makes two columns that say nearly the same differ in many rows, but sums of their cells in few.
     """
     name, words, *part = json.loads(text)
-    readings = [words] if is_cut(words) else [words, plain_of(words)]
-    if is_cut(words) and name.startswith(SHOWN):
-        *plain, (_, cuts) = json.loads(words)
-        readings += [bins_of(json.dumps(plain), [cut]) for cut in cuts]
-    return [json.dumps([name, one, *part]) for one in readings]
+    return [json.dumps([name, one, *part]) for one in ([words] if is_cut(words) else [words, plain_of(words)])]
+
+
+def is_cut_by_task(text: str) -> bool:
+    """Return whether a text is of a column in bins that a task chose."""
+    name, words, *_ = json.loads(text)
+    return is_cut(words) and name.startswith(SHOWN)

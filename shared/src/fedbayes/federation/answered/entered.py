@@ -29,8 +29,8 @@ from ...bayes.values.encoding import canonical_text, number_of
 from ...typing import Floats, Integers
 from ..errors import ThresholdError
 from . import linked
-from .alike import alike_but_for_few, change_is_carried_by_few, in_one_unit_but_for_few
-from .column_texts import apart, names_of, whose
+from .alike import alike_but_for_few, change_is_carried_by_few, cut_alike_but_for_few, in_one_unit_but_for_few
+from .column_texts import apart, is_cut_by_task, names_of, whose
 from .own_products import adds_up_but_for_few, differ_by_few
 from .readings import MOST_READINGS, SHOWN, column_of, is_cut, values_of
 from .record import Record, Remembered
@@ -200,6 +200,11 @@ class Entered:
         new, old = (list({(*whose(one), codes[one].tobytes()): one for one in side}.values()) for side in sides)
         same = alike_but_for_few([codes[one] for one in new], [codes[one] for one in old], self._minimum)
         same |= in_one_unit_but_for_few([numbers[one] for one in new], [numbers[one] for one in old], self._minimum)
+        cut = [place for place, one in enumerate((*new, *old)) if is_cut_by_task(one)]
+        for one, other in itertools.combinations(cut, 2):
+            if one < len(new):
+                bins = [numbers[(*new, *old)[place]] for place in (one, other)]
+                same[one, other] |= cut_alike_but_for_few(bins[0], bins[1], self._minimum)
         about = [(column_of(name), part) for name, part in map(whose, (*new, *old))]
         for one, other in np.argwhere(same):
             (name, part), (beside, as_part) = about[one], about[other]
