@@ -171,9 +171,9 @@ def cut_alike_but_for_few(one: Floats, other: Floats, minimum: int) -> bool:
     minimum : int
         Rows.
     """
-    places = [np.nan_to_num(part, nan=-1.0).astype(np.int64) + 1 for part in (one, other)]
-    widths = [int(part.max(initial=0)) + 1 for part in places]
-    cells = np.bincount(places[0] * widths[1] + places[1], minlength=widths[0] * widths[1]).reshape(widths)
+    bins = [np.nan_to_num(part, nan=-1.0).astype(np.int64) + 1 for part in (one, other)]
+    widths = [int(part.max(initial=0)) + 1 for part in bins]
+    cells = np.bincount(bins[0] * widths[1] + bins[1], minlength=widths[0] * widths[1]).reshape(widths)
     inner = cells[1:, 1:]
     for both in (inner, inner[:, ::-1]):  # a number may fall where the other one rises
         below = both.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]

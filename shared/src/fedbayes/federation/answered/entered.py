@@ -200,10 +200,10 @@ class Entered:
         new, old = (list({(*whose(one), codes[one].tobytes()): one for one in side}.values()) for side in sides)
         same = alike_but_for_few([codes[one] for one in new], [codes[one] for one in old], self._minimum)
         same |= in_one_unit_but_for_few([numbers[one] for one in new], [numbers[one] for one in old], self._minimum)
-        cut = [place for place, one in enumerate((*new, *old)) if is_cut_by_task(one)]
+        cut = [column for column, one in enumerate((*new, *old)) if is_cut_by_task(one)]
         for one, other in itertools.combinations(cut, 2):
             if one < len(new):
-                bins = [numbers[(*new, *old)[place]] for place in (one, other)]
+                bins = [numbers[(*new, *old)[column]] for column in (one, other)]
                 same[one, other] |= cut_alike_but_for_few(bins[0], bins[1], self._minimum)
         about = [(column_of(name), part) for name, part in map(whose, (*new, *old))]
         for one, other in np.argwhere(same):
