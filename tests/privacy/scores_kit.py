@@ -54,7 +54,7 @@ class View:
 
 
 def view(label: int, world: Tallies) -> View:
-    scores, (total, part) = scores_of(world, MINIMUM), coarse.kept_losses(world, MINIMUM)
+    scores, (total, part) = scores_of(coarse.nested(world, MINIMUM), MINIMUM), coarse.kept_losses(world, MINIMUM)
     scores["accuracy"] = float(np.trace(coarse.gathered(world.confusion, MINIMUM))) / scores["n"]
     losses, curves = (
         (total / scores["n"], part / scores["n"]),

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes.evaluation import metrics
 from fedbayes.bayes.evaluation.coarse import seed_of
-from fedbayes.bayes.evaluation.tallies import Tallies, score_bins, scored_classes, tenths
+from fedbayes.bayes.evaluation.tallies import Tallies, parted_bins, scored_classes, tenths
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import SchemaError
 from fedbayes.federation import Station, partial
@@ -274,7 +274,7 @@ def tallied(lattice: Lattice, counts: npt.NDArray[np.uint32], fraction: int) -> 
     logs = lattice.log_probabilities()
     weights = counts[: classes * cells].astype(np.float64)  # whole numbers whose sums stay below 2^53
     truth = np.repeat(np.arange(classes), cells)
-    predicted, bins = np.tile(logs.argmax(axis=1), classes), score_bins(logs, SCORE_BINS)
+    predicted, bins = np.tile(logs.argmax(axis=1), classes), parted_bins(logs, SCORE_BINS)
     tenth = tenths(np.exp(logs.max(axis=1)))
     chosen = [1] if scored_classes(classes) == 1 else list(range(classes))
     indices = [((truth == group) * SCORE_BINS + np.tile(bins[:, group], classes), 2 * SCORE_BINS) for group in chosen]

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ...typing import Array, Floats
+from ...typing import Array, Floats, Integers
 from . import metrics
-from .tallies import Tallies, losses_of_bins, scores_of
+from .tallies import Tallies, losses_of_bins, scores_of, tallies_of_joint
 
 PART = 0.5
 """Deviation of what is added to a score, in what one record may move it."""
@@ -81,7 +81,7 @@ def coarse_scores(
         ``log_loss_error`` and ``auc_error``: deviations of what was added, as a power of two (of the sum of losses, and of the area) that is less than twice as
         large and more than half; empty where nothing is added.
     """
-    scores = scores_of(tallies, minimum)
+    scores = scores_of(nested(tallies, minimum), minimum)
     rows = scores["n"]
     if rows <= 0 or minimum <= 1:
         return scores, {}
@@ -92,6 +92,42 @@ def coarse_scores(
     curves = tied([(yes, no) for no, yes in tallies.scores], minimum)
     blurred_scores, errors = as_told(kept_losses(tallies, minimum, largest), curves, rows, seed)
     return {**scores, **blurred_scores}, errors
+
+
+def nested(tallies: Tallies, minimum: float) -> Tallies:
+    """Return tallies of two classes of which curve, confusion and calibration are counts of the same groups of at least `minimum` rows by score.
+
+    Each of them alone hides few rows. But where a step of the curve ends beside a border of a tenth, or a hidden tenth lies beside one of the same predicted
+    class, the difference is a few rows' labels. Neighbouring bins of scores form a group, on either side of even odds apart where both have enough rows; a
+    group is in the bin of which it has most. Of more classes tallies are returned as they are.
+    """
+    if len(tallies.scores) != 1 or minimum <= 1:
+        return tallies
+    cells = np.maximum(tallies.scores[0], 0.0)
+    bins = cells.shape[1]
+    places = _places(cells.sum(axis=0), minimum)
+    moved = np.stack([np.bincount(places, part, bins).astype(np.float64) for part in cells])
+    joined = tallies_of_joint(moved)
+    return Tallies(moved[None], joined.confusion, joined.confidence, tallies.loss)
+
+
+def _places(rows: Floats, minimum: float) -> Integers:
+    """Return the bin in which the group of each bin is, (bins,)."""
+    places = np.arange(len(rows))
+    sides = np.split(places, 2)
+    if any(0 < rows[side].sum() < minimum for side in sides):
+        sides = [places]
+    for side in sides:
+        groups: list[list[int]] = [[]]
+        for one in side[rows[side] > 0].tolist():
+            if rows[groups[-1]].sum() >= minimum:
+                groups.append([])
+            groups[-1].append(one)
+        if len(groups) > 1 and rows[groups[-1]].sum() < minimum:
+            groups[-2:] = [groups[-2] + groups[-1]]
+        for members in filter(None, groups):
+            places[members] = members[int(rows[members].argmax())]
+    return places
 
 
 def as_told(

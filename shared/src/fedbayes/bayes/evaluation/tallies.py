@@ -132,17 +132,25 @@ def tally(truth: Array, log_probabilities: Floats, bins: int = SCORE_BINS, large
     classes = log_probabilities.shape[1]
     scored = scored_classes(classes)
     chosen = [classes - 1] if scored == 1 else list(range(classes))
-    positions = score_bins(log_probabilities, bins)
+    positions, predicted = parted_bins(log_probabilities, bins), log_probabilities.argmax(axis=1)
     scores = np.zeros((scored, 2, bins))
     for row, label in enumerate(chosen):
         cell = (truth == label) * bins + positions[:, label]
         scores[row] = np.bincount(cell, minlength=2 * bins).reshape(2, bins)
-    predicted = log_probabilities.argmax(axis=1)
     confusion = np.bincount(truth * classes + predicted, minlength=classes**2).reshape(classes, classes)
     surest = np.nan_to_num(np.exp(np.minimum(log_probabilities.max(axis=1), 0.0)), nan=0.0)
     confidence = np.bincount(tenths(surest) * 2 + (predicted == truth), minlength=2 * CALIBRATION_BINS)
     loss = float(row_losses(truth, log_probabilities, largest).sum())
     return Tallies(scores, confusion.astype(np.float64), confidence.astype(np.float64).reshape(-1, 2), loss)
+
+
+def parted_bins(log_probabilities: Floats, bins: int) -> Integers:
+    """Return `score_bins`; of two classes those of the second are in the upper half where it is predicted, and there alone."""
+    positions, half = score_bins(log_probabilities, bins), bins // 2
+    if positions.shape[1] == 2:
+        own, second = positions[:, 1], log_probabilities.argmax(axis=1) == 1
+        positions[:, 1] = np.where(second, np.maximum(own, half), np.minimum(own, half - 1))
+    return positions
 
 
 def joint_table(truth: Array, log_probabilities: Floats, bins: int) -> Integers:
@@ -159,9 +167,7 @@ def joint_table(truth: Array, log_probabilities: Floats, bins: int) -> Integers:
     bins : int
         An even number.
     """
-    score_bin, half = score_bins(log_probabilities, bins)[:, 1], bins // 2
-    second = log_probabilities.argmax(axis=1) == 1
-    score_bin = np.where(second, np.maximum(score_bin, half), np.minimum(score_bin, half - 1))
+    score_bin = parted_bins(log_probabilities, bins)[:, 1]
     return np.bincount(truth * bins + score_bin, minlength=2 * bins).astype(np.int64).reshape(2, bins)
 
 

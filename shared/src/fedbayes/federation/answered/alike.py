@@ -161,6 +161,29 @@ def in_one_unit_but_for_few(fresh: Sequence[Floats], others: Sequence[Floats], m
     return alike
 
 
+def cut_alike_but_for_few(one: Floats, other: Floats, minimum: int) -> bool:
+    """Return whether two columns of numbers, cut at one point each, say the same of all rows but fewer than `minimum`, and not of all.
+
+    Parameters
+    ----------
+    one, other : ndarray of float, shape (rows,)
+        The bin of every row, from 0 on, NaN where it has none; each border of bins is such a point.
+    minimum : int
+        Rows.
+    """
+    bins = [np.nan_to_num(part, nan=-1.0).astype(np.int64) + 1 for part in (one, other)]
+    widths = [int(part.max(initial=0)) + 1 for part in bins]
+    cells = np.bincount(bins[0] * widths[1] + bins[1], minlength=widths[0] * widths[1]).reshape(widths)
+    inner = cells[1:, 1:]
+    for both in (inner, inner[:, ::-1]):  # a number may fall where the other one rises
+        below = both.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
+        above = both[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1][1:, 1:]
+        apart = len(one) - cells[0, 0] - below - above
+        if bool(((apart > 0) & (apart < minimum) & (np.minimum(below, above) >= minimum)).any()):
+            return True
+    return False
+
+
 def scattered(count: int) -> Integers:
     """Return the whole numbers below `count` in an order that looks random and is always the same."""
     mixed = np.arange(1, count + 1, dtype=np.uint64) * MIXERS[0]

@@ -29,9 +29,10 @@ from ...bayes.values.encoding import canonical_text, number_of
 from ...typing import Floats, Integers
 from ..errors import ThresholdError
 from . import linked
-from .alike import alike_but_for_few, change_is_carried_by_few, in_one_unit_but_for_few
+from .alike import alike_but_for_few, change_is_carried_by_few, cut_alike_but_for_few, in_one_unit_but_for_few
+from .column_texts import apart, is_cut_by_task, names_of, whose
 from .own_products import adds_up_but_for_few, differ_by_few
-from .readings import MOST_READINGS, column_of, is_cut, values_of
+from .readings import MOST_READINGS, SHOWN, column_of, is_cut, values_of
 from .record import Record, Remembered
 from .selections import SETS_FEW_APART
 
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
     from ..node.memory import Memory
     from ..tables.reading import Source
 
-ROWS, TIME, WEIGHTS, OWN_PRODUCTS = "linked", "time", "weights", "own products"
-"""What is noted for the rounds of the job: which rows are linked, a fit's times and case weights, and columns whose product is multiplied with others'
-numbers. Texts of times end with `TIME`."""
+ROWS, TIME, WEIGHTS, OWN_PRODUCTS, HELD_ALONE = "linked", "time", "weights", "own products", "held alone"
+"""What is noted for the rounds of the job: which rows are linked, a fit's times and case weights, columns whose product is multiplied with others' numbers,
+and those of united records that no other station has. Texts of times end with `TIME`."""
 COLUMN, WEIGHT, PRODUCT = "column", "weight", "product"
 """Kinds of what is remembered."""
 NO_WEIGHTS = json.dumps(None)
@@ -123,13 +124,19 @@ class Entered:
             read = {} if weights is None else self._source.reads([weights], None, ())
             self._memory.note(WEIGHTS, next(map(list, read.items()), None))
 
+    def note_held_alone(self, columns: Collection[str]) -> None:
+        """Note columns of united records that no other station has: what answers by two of them differ in is for this one to see."""
+        self._memory.note(HELD_ALONE, sorted(columns))
+
     def note_product(self, columns: Sequence[str], domain: Mapping[str, Any] | None) -> None:
         """Note columns whose product is multiplied with others' numbers; not of one with a formula."""
         if set(columns) <= set(self._source.names):
             self._memory.note(OWN_PRODUCTS, self._source.reads(columns, domain, ()))
 
-    def check(self, columns: Sequence[str], readings: Sequence[tuple[str, str]]) -> None:
+    def check(self, columns: Sequence[str], readings: Sequence[tuple[str, str]], summed: bool) -> None:
         """Remember rows, columns (as they are read and cut) and weights of the job, or refuse them.
+
+        Of an answer that is `summed` over stations with other rows only columns that this station holds alone are compared: of others it knows its own rows.
 
         Raises
         ------
@@ -138,7 +145,8 @@ class Entered:
         StationError
             If the record cannot be read or written.
         """
-        words = self._words(columns, readings)
+        alone = {name for noted in self._memory.noted(HELD_ALONE) for name in self._source.origins(noted)}
+        words = self._words([name for name in columns if name in alone or not summed], readings)
         weights = [json.dumps(one) for one in self._memory.noted(WEIGHTS)]
         products = [json.dumps(one, sort_keys=True) for one in self._memory.noted(OWN_PRODUCTS)]
         for number, (rows, total, by) in enumerate(self._memory.noted(ROWS)):
@@ -155,8 +163,13 @@ class Entered:
         """Return these columns, as they are read and cut, as texts; conditions on them are `selections`' to compare."""
         times = self._memory.noted(TIME)
         read = [(name, words) for name, words in readings if name in columns]
-        read += [(column_of(name), words) for name, words in readings if is_cut(words) and column_of(name) in columns]
-        return sorted({json.dumps([name, words, *([TIME] if name in times else [])]) for name, words in read})
+        cut = [(name, words) for name, words in readings if is_cut(words) and column_of(name) in columns]
+        chosen = {(column_of(name), words) for name, words in cut if name.startswith(SHOWN)}
+        cut = [(column_of(name), words) for name, words in cut]
+        read += [(f"{SHOWN}{name}" if (name, words) in chosen else name, words) for name, words in cut]
+        return sorted(
+            {json.dumps([name, words, *([TIME] if column_of(name) in times else [])]) for name, words in read}
+        )
 
     def _check_rows(self, columns: Sequence[str], rows: str, total: int, by: str | None) -> None:
         if self._opened_with is not None and not linked.Linked(*self._opened_with()).admit(
@@ -180,27 +193,38 @@ class Entered:
 
     def _columns(self, fresh: Sequence[str], earlier: Sequence[str], rows: linked.Rows) -> Collection[str]:
         """Refuse columns that say the same as others of all rows but few; return those that are not as an earlier reading of theirs."""
-        asked = [json.loads(text) for text in (*fresh, *earlier)]
-        names, parts = [one[0] for one in asked], [one[2:] for one in asked]
-        columns = self._values([*fresh, *earlier])
-        chosen = rows if len(rows) else slice(None)
-        codes = [places[chosen] for places in _numbered(columns)]
-        numbers = [_numbers_of(column)[chosen] for column in columns]
-        same = alike_but_for_few(codes[: len(fresh)], codes[len(fresh) :], self._minimum)
-        same |= in_one_unit_but_for_few(numbers[: len(fresh)], numbers[len(fresh) :], self._minimum)
-        for new, other in np.argwhere(same):
-            if names[new] != names[other] and parts[new] == parts[other]:
-                beside = f"'{names[other]}'" if other < len(fresh) else "one that was asked for before"
-                raise ThresholdError(f"columns '{names[new]}' and {beside} {ALIKE}")
+        codes, numbers = self._coded(
+            list(dict.fromkeys(one for text in (*fresh, *earlier) for one in apart(text))), rows
+        )
+        sides = [[one for text in texts for one in apart(text)] for texts in (fresh, earlier)]
+        new, old = (list({(*whose(one), codes[one].tobytes()): one for one in side}.values()) for side in sides)
+        same = alike_but_for_few([codes[one] for one in new], [codes[one] for one in old], self._minimum)
+        same |= in_one_unit_but_for_few([numbers[one] for one in new], [numbers[one] for one in old], self._minimum)
+        cut = [column for column, one in enumerate((*new, *old)) if is_cut_by_task(one)]
+        for one, other in itertools.combinations(cut, 2):
+            if one < len(new):
+                bins = [numbers[(*new, *old)[column]] for column in (one, other)]
+                same[one, other] |= cut_alike_but_for_few(bins[0], bins[1], self._minimum)
+        about = [(column_of(name), part) for name, part in map(whose, (*new, *old))]
+        for one, other in np.argwhere(same):
+            (name, part), (beside, as_part) = about[one], about[other]
+            if name != beside and part == as_part:
+                named = f"'{beside}'" if other < len(new) else "one that was asked for before"
+                raise ThresholdError(f"columns '{name}' and {named} {ALIKE}")
         kept = []
-        for new, text in enumerate(fresh):
-            others = range(len(fresh), len(asked))
-            readings = [codes[one] for one in others if (names[one], parts[one]) == (names[new], parts[new])]
-            if not any(np.array_equal(codes[new], one) for one in readings):
+        for text in fresh:
+            readings = [codes[one] for one in earlier if whose(one) == whose(text)]
+            if not any(np.array_equal(codes[text], one) for one in readings):
                 kept.append(text)
                 if len(readings) >= MOST_READINGS:
                     raise ThresholdError(SETS_FEW_APART)
         return kept
+
+    def _coded(self, texts: Sequence[str], rows: linked.Rows) -> tuple[dict[str, Integers], dict[str, Floats]]:
+        """Return of each text the number of every row's value, the same for the same value in all columns, and every row's number, NaN where it is none."""
+        columns, chosen = self._values(texts), rows if len(rows) else slice(None)
+        codes = {text: one[chosen] for text, one in zip(texts, _numbered(columns), strict=True)}
+        return codes, {text: _numbers_of(one)[chosen] for text, one in zip(texts, columns, strict=True)}
 
     def _weights(self, fresh: Sequence[str], earlier: Sequence[str], rows: linked.Rows) -> Collection[str]:
         """Refuse case weights of which few rows carry what changes from others; return those that are new."""
@@ -239,7 +263,7 @@ class Entered:
 
     def _values(self, texts: Sequence[str]) -> list[Column]:
         """Return columns as they are read."""
-        asked = [json.loads(text)[:2] for text in texts]
+        asked = [(column_of(name), words) for name, words, *_ in map(json.loads, texts)]
         frame = self._source.written(sorted({name for name, _ in asked}))
         coded = {name: distinct_values(frame[name]) for name, _ in asked}
         written = {name: [canonical_text(value) for value in distinct] for name, (_, distinct) in coded.items()}
@@ -247,13 +271,7 @@ class Entered:
 
     def _here(self, texts: Sequence[str]) -> list[str]:
         """Return what is remembered of columns that the table still has, and of a fit without weights."""
-        return [text for text in texts if text == NO_WEIGHTS or _names(text) <= set(self._source.names)]
-
-
-def _names(text: str) -> set[str]:
-    """Return the names of the columns that a text is about."""
-    about = json.loads(text)
-    return set(about) if isinstance(about, dict) else {about[0]}
+        return [text for text in texts if text == NO_WEIGHTS or names_of(text) <= set(self._source.names)]
 
 
 def _numbers_of(column: Column) -> Floats:

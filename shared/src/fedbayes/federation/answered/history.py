@@ -196,7 +196,7 @@ class History:
                 self._admit_rows(words)
             self._check_table()
         if not self._policy.allow_differences:
-            self.entered.check(columns, [] if namings else self._readings())
+            self.entered.check(columns, self._readings(), bool(namings))
         if self._folder is None:
             return
         if namings and not Answers(*self._place()).admit(columns, namings, self._policy.minimum_organizations):

@@ -22,11 +22,9 @@ from typing import Any
 import numpy as np
 
 from ...bayes.formulae.formula import as_numbers
-from ...bayes.values.encoding import canonical_text
-from ...bayes.values.written import pointed
+from ...bayes.values.encoding import canonical_text, with_aliases
 from ...typing import Integers
-from ..tables.words import NUMBERS, OPEN, usual_gone
-from ..tables.words import PLAIN as PLAIN
+from ..tables.words import COMMA, NUMBERS, OPEN, commas_of, plain_of, pointed_texts, usual_gone
 from .moved_numbers import moves_few
 from .record import Record, Remembered
 
@@ -47,11 +45,6 @@ GONE = -1
 """Group of the rows whose value is missing."""
 
 
-def _plain(text: str | None) -> str | None:
-    """Return a canonical text with a decimal point, whatever the file writes: what a task says of its numbers has one."""
-    return text if text is None or "," not in text else canonical_text(pointed(text))
-
-
 def groups_of(texts: Sequence[str | None], words: str) -> Integers:
     """Return the group of each value by a reading, `GONE` where it is missing.
 
@@ -63,9 +56,8 @@ def groups_of(texts: Sequence[str | None], words: str) -> Integers:
         From `words_of`.
     """
     missing, listed, _, *more = json.loads(words)
-    conditions = [one for one in more if one not in (NUMBERS, OPEN)]
-    texts, missing, listed = ([_plain(text) for text in some] for some in (texts, missing, listed))
-    recode, allowed = _recode(words), frozenset(listed)
+    conditions = [one for one in more if one not in (NUMBERS, OPEN) and one[0] != COMMA]
+    texts, recode, allowed = _as_read(texts, words), json.loads(words)[2], frozenset(listed)
     decides = frozenset() if OPEN in more else allowed
     gone = frozenset(missing) | usual_gone(texts, missing, decides, {*recode, *allowed})
     if NUMBERS in more:
@@ -77,23 +69,27 @@ def groups_of(texts: Sequence[str | None], words: str) -> Integers:
         return _held(texts, gone, recode, conditions)
     numbers: dict[str | None, int] = {}
     groups = np.full(len(texts), GONE, dtype=np.int64)
+    categories = with_aliases({text: text for text in allowed if text is not None})
     for row, text in enumerate(texts):
         meant = recode.get(text, text)
-        if text is None or text in gone or (allowed and not {text, meant} <= allowed):
+        if text is None or text in gone or meant is None or (allowed and not {text, meant} <= set(categories)):
             continue
-        groups[row] = numbers.setdefault(meant, len(numbers))
+        groups[row] = numbers.setdefault(categories.get(meant, meant), len(numbers))
     return groups
 
 
 def values_of(texts: Sequence[str | None], words: str) -> list[str | None]:
     """Return what canonical texts are taken for by a reading without conditions, bins by their place; None where they are missing."""
-    recode, groups = _recode(words), groups_of(texts, words)
-    meant = map(str, groups) if is_cut(words) else (recode.get(text, text) for text in map(_plain, texts))
+    recode, groups = json.loads(words)[2], groups_of(texts, words)
+    meant = map(str, groups) if is_cut(words) else (recode.get(text, text) for text in _as_read(texts, words))
     return [None if group == GONE else value for value, group in zip(meant, groups, strict=True)]
 
 
-def _recode(words: str) -> dict[str | None, str | None]:
-    return {_plain(key): _plain(value) for key, value in json.loads(words)[2].items()}
+def _as_read(texts: Sequence[str | None], words: str) -> list[str | None]:
+    """Return a column's texts as a reading has them before it recodes any: with decimal points, if the file's commas are these."""
+    missing, listed, *_ = json.loads(words)
+    where = commas_of(words)
+    return list(texts) if where is None else pointed_texts(texts, missing, listed, where)
 
 
 def conditions_of(conditions: Sequence[tuple[str, Any]], words: str) -> str:
@@ -105,13 +101,6 @@ def conditions_of(conditions: Sequence[tuple[str, Any]], words: str) -> str:
 def bins_of(words: str, cuts: Sequence[float]) -> str:
     """Return bins, given by their cut points, of a column that is read by `words`, as a reading: values of one bin are one group."""
     return json.dumps([*json.loads(words), [CUT, list(cuts)]], separators=(",", ":"))
-
-
-def _pointed(value: Any) -> Any:
-    """Return a condition's value as `_plain` has texts."""
-    if isinstance(value, list):
-        return [_pointed(one) for one in value]
-    return _plain(value) if isinstance(value, str) else value
 
 
 def _recoded(
@@ -152,7 +141,7 @@ def _held(
     for operator, value in conditions:
         number = operator not in ("==", "!=", "in", "missing")
         column = numbers_of(values) if number else values
-        held &= holds(column, Condition("value", "missing" if operator == NO_NUMBER else operator, _pointed(value)))
+        held &= holds(column, Condition("value", "missing" if operator == NO_NUMBER else operator, value))
     return held.astype(np.int64)
 
 
@@ -167,7 +156,7 @@ def tells_of_few(
     those for which a condition fails, in every column with a few gaps.
     """
     table, counts = np.stack(groups), np.array(list(rows.values()))
-    if moves_few([_recode(one) for one in words], list(map(_plain, rows)), table, counts, minimum):
+    if moves_few([json.loads(one)[2] for one in words], _as_read(list(rows), words[-1]), table, counts, minimum):
         return True
     cuts = np.array([is_cut(one) for one in words])
     if any(part.any() and sets_few_apart(list(table[part]), counts, minimum) for part in (cuts, ~cuts)):
@@ -290,9 +279,10 @@ def changes_few(asked: Iterable[tuple[str, str]], minimum: int, texts: Texts) ->
     With readings that take values of many rows for others only, no two of them set few rows apart.
     """
     for name, words in set(asked):
-        if name == column_of(name) and words != PLAIN:
+        plain = plain_of(words)
+        if name == column_of(name) and words != plain:
             rows = Counter(texts(name))
-            groups = [groups_of(list(rows), one) for one in (PLAIN, words)]
-            if tells_of_few([PLAIN, words], groups, rows, minimum):
+            groups = [groups_of(list(rows), one) for one in (plain, words)]
+            if tells_of_few([plain, words], groups, rows, minimum):
                 return True
     return False

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...bayes.values.encoding import composed_all, is_number
 from ..errors import PolicyError
+from .dialect import of_file
 
 ADDRESSED = ("sql", "omop")  # kinds of databases that may be at an address instead of in a file
 RECORD = "FEDBAYES_RECORD"
@@ -62,6 +63,14 @@ def plain_file(kind: str) -> Path | None:
     name = (requested_label() or "").upper()
     plain = os.environ.get(f"{name}_DATABASE_TYPE") == kind and os.environ.get(f"{name}_PREPROCESSING") is None
     return Path(os.environ[f"{name}_DATABASE_URI"]) if plain else None
+
+
+def has_decimal_commas(separator: str | None, decimal: str | None) -> bool:
+    """Return whether the requested database is a CSV file in which a comma in a number is a decimal comma; the parameters are those of `of_file`."""
+    name = (requested_label() or "").upper()
+    if os.environ.get(f"{name}_DATABASE_TYPE") != "csv":
+        return False
+    return of_file(Path(os.environ[f"{name}_DATABASE_URI"]), separator, decimal).comma
 
 
 def folder_database(label: str) -> Path:

@@ -18,11 +18,11 @@ from ...bayes.values.missing import USUAL, Reading
 from ..errors import DataProblem
 from . import node_databases, parquet
 from .database_reader import ReadingErrors, read_database
-from .dialect import Dialect, of_file
+from .dialect import DECIMALS, Dialect, of_file
 from .files import column_names, settled
 from .names import check_distinct
 from .small_csv import SmallTable, header_of, read_small_csv
-from .words import NUMBERS, OPEN, words_of
+from .words import NUMBERS, OPEN, comma_marks, words_of
 
 if TYPE_CHECKING:
     from .databases import Database
@@ -203,8 +203,9 @@ class Source:
         self, columns: Sequence[str], domain: Mapping[str, Any] | None, identifiers: Sequence[str]
     ) -> dict[str, str]:
         """Return in words how the task reads each of these columns that the table has, see `readings`."""
-        reading, entries = self._reading(domain, identifiers), self._dictionary.columns if self._dictionary else {}
-        words = {}
+        entries = self._dictionary.columns if self._dictionary else {}
+        commas = self._mock is None and self.present and node_databases.has_decimal_commas(*self._declared)
+        reading, words = replace(self._reading(domain, identifiers), comma=commas), {}
         for name in set(columns).intersection(self.names):
             rule, recode = reading.rule(name), dict[str, Any]()
             marks = [OPEN] if rule.listed and not rule.closed else []
@@ -212,7 +213,7 @@ class Source:
             if name in entries and name not in identifiers and entries[name].recode:
                 recode, marks = entries[name].recoded(rule), [NUMBERS] if entries[name].is_number else marks
                 listed = entries[name].known((domain or {}).get(name), missing)
-            words[name] = words_of(missing, listed, recode, *marks)
+            words[name] = words_of(missing, listed, recode, *marks, *comma_marks(rule))
         return words
 
     @property
@@ -236,7 +237,7 @@ class Source:
 
     def written(self, columns: Sequence[str]) -> Any:
         """Return columns as they are written, a frame; see `texts`."""
-        plain = Source(self._mock, {}, None, self._cohort, self._folder, *self._declared)
+        plain = Source(self._mock, {}, None, self._cohort, self._folder, self._declared[0], DECIMALS[0])
         return plain.frame({name: {"categories": sorted(USUAL)} for name in columns}, columns, columns)
 
     def _plain(self, kind: str) -> Path | None:
@@ -248,8 +249,7 @@ class Source:
 
     @cached_property
     def _small(self) -> SmallTable | None:
-        path = self._plain("csv")
-        return read_small_csv(path, self._dialect(path), self._alone) if path is not None else None
+        return read_small_csv(path, self._dialect(path), self._alone) if (path := self._plain("csv")) else None
 
     @cached_property
     def _database(self) -> Database | None:

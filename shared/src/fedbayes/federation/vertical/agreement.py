@@ -71,6 +71,9 @@ def keys_of(
         raise MessageError("a factor of the request is not described; the job stops") from None
     infos = [behind[name] for name in sorted(behind)]
     setup = workspace.setup
+    alone = {column for info in infos if info.holders == [workspace.own] for column in info.columns}
+    if setup.union and alone:
+        workspace.station.history.entered.note_held_alone(alone)
     question_digest = hashlib.sha256(
         json.dumps([encode(info) for info in infos]).encode() + question.encode()
     ).hexdigest()
