@@ -19,6 +19,7 @@ from fedbayes.federation.errors import MessageError, ThresholdError
 from fedbayes.federation.guards import arrival
 from fedbayes.federation.jobs import job
 from fedbayes.federation.jobs.job import Job
+from fedbayes.federation.jobs.nodes import Nodes
 from fedbayes.federation.jobs.transport import Transport
 from fedbayes.federation.perimeter.opening import OpenRequest
 from fedbayes.federation.station import Station
@@ -83,7 +84,7 @@ def test_control_unchecked_every_station_tells_its_own_table(question: Question)
 def alone(members: int, question: Question) -> Any:
     """Ask one station of nodes that demand three organizations, and say in the first round that so many are asked."""
     crowd = mock.patch.object(job, "OpenRequest", lambda _, *rest: OpenRequest(members, *rest))
-    unaware = mock.patch.object(job, "max", return_value=0, create=True)  # central is not stopped by what nodes demand
+    unaware = mock.patch.object(Nodes, "check_enough")  # central is not stopped by what nodes demand
     with crowd, unaware:
         return asked(question, {**question.limits, "minimum_organizations": 3}, organizations=["a"])
 
