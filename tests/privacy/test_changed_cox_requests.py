@@ -33,6 +33,8 @@ SEED = int(os.environ.get("CHANGED_SEED") or FRESH)
 REQUESTS = int(os.environ.get("CHANGED_COX") or 2)
 """Changes of each task: together about half a minute of one core."""
 PRIVATE = ("cox", "cox elsewhere", "cox at features", "cox beside", "cox of three", "cox rows", "cox rows judged")
+WIDER = 1e-5
+"""Of a width, what covers the rounding of each station's part to whole numbers: less where fewer are asked."""
 SLOPE = 4
 """Of a fit to rows, the round of a step."""
 QUICK = ("bfgs", "table", "table alone", "given", "union given", "union k2")
@@ -83,7 +85,7 @@ def test_no_change_of_a_private_cox_fit_tells_more_than_is_debited(name: str) ->
         judged = judge(cox_tasks()[name], change, 1 + number % 2)
         wrong = f"CHANGED_SEED={SEED}, change {number} of '{name}': {judged}; {change!r:.2000}"
         assert not judged.finds, wrong
-        assert judged.precision <= precision(honest(name)) * (1.0 + ROUNDING), wrong
+        assert judged.precision <= precision(honest(name)) * (1.0 + WIDER), wrong
 
 
 @pytest.mark.audit
