@@ -146,3 +146,12 @@ def test_an_answer_is_printed_once(command, tmp_path):
     assert "Chi-squared" in out
     assert "odds" not in out.lower()
     assert (tmp_path / "t.csv").read_text().splitlines()[1:3] == ["x,y,5", "x,z,"]
+
+
+def test_a_figure_is_not_of_a_table_that_is_hidden_as_a_whole() -> None:
+    calibration = {"confidence": [0.2, 0.8], "accuracy": [0.25, 0.7], "count": [20, 20], "error": 0.1}
+    scores = {"accuracy": 0.7, "calibration": calibration, "classes": ["no", "yes"]}
+    hidden, known = [[None, None], [None, None]], [[12, None], [None, 20]]
+    for confusion, kind in ((hidden, "predicted probability"), (known, "predicted")):
+        assert Result({**scores, "confusion": confusion}).plot().axes[0].get_xlabel() == kind
+    assert Result({"classes": ["no", "yes"], "confusion": hidden}).plot().axes

@@ -97,7 +97,7 @@ class Result(dict[str, Any]):
             If there is nothing to draw.
         """
         from . import figures
-        from .scores import confusion_of, scores_of
+        from .scores import confusion_of, is_hidden, scores_of
         from .text.cox_scores import is_survival_score
 
         view, shown = view_of_result(self), legible(self)
@@ -105,12 +105,11 @@ class Result(dict[str, Any]):
             return view.part("figure")(shown, **options)
         if is_survival_score(self.get("metrics")):
             return figures.survival_calibration(self["metrics"])
-        confusion = confusion_of(shown)
+        confusion, table = confusion_of(shown), scores_of(self).get("calibration")
+        if isinstance(table, Mapping) and (confusion is None or is_hidden(confusion[0])):
+            return figures.calibration(table, **options)
         if confusion is not None:
             return figures.confusion_matrix(*confusion)
-        table = (scores_of(self) or {}).get("calibration")
-        if isinstance(table, Mapping):
-            return figures.calibration(table, **options)
         raise ConversionError(
             f"there is no figure of this result ({view.kind}); it has summary(), to_frame(), save(), report()"
         )

@@ -44,6 +44,11 @@ def confusion_of(result: Mapping[str, Any]) -> tuple[Floats, list[str]] | None:
     return None
 
 
+def is_hidden(counts: Floats) -> bool:
+    """Whether no count of a confusion table is told."""
+    return bool(np.isnan(counts).all())
+
+
 HIDDEN_CLASSES = (
     "hidden: each needs a count below the smallest that the nodes publish; more records, or an epsilon, tell more"
 )

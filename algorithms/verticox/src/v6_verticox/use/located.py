@@ -136,8 +136,21 @@ def checked_model(model: Any) -> dict[str, Any]:
         check_number("model: coefficient", entry.get("coefficient"))
     if checked.get("formula"):
         _check_formula(checked)
+    _check_roles(checked)
     _check_together(checked)
     return checked
+
+
+def _check_roles(model: dict[str, Any]) -> None:
+    """Raise `ArgumentError` where one column has two roles, as in no fit."""
+    terms = read_terms(str(model["formula"])).columns if model.get("formula") else model["features"]
+    roles = [*filter(None, map(model.get, ("time", "event", "strata", "weights", "entry"))), *terms]
+    twice = [name for name in roles if roles.count(name) > 1]
+    if twice:
+        raise ArgumentError(
+            f"model: '{twice[0][:60]}' is named for two of time, event, strata, weights, entry and features; "
+            "give the `model` of a result of verticox.fit as it is"
+        )
 
 
 def _check_formula(model: dict[str, Any]) -> None:

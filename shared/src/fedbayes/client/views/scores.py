@@ -11,7 +11,7 @@ from .. import html
 from ..figures import calibration, confusion_matrix, roc
 from ..figures.style import to_svg
 from ..formats import number
-from ..scores import HEADERS, HIDDEN_CLASSES, about_accuracy, confusion_of, is_told, per_class, scores_of
+from ..scores import HEADERS, HIDDEN_CLASSES, about_accuracy, confusion_of, is_hidden, is_told, per_class, scores_of
 
 MOST_CLASSES = 30  # of a matrix that can be read
 MOST_CURVES = 10  # that colours tell apart
@@ -56,7 +56,7 @@ def _confusion(result: Mapping[str, Any]) -> list[str]:
         (name, number(records), *("–" if value is None else f"{value:.3f}" for value in values))
         for name, records, *values in each
     ]
-    if np.isnan(counts).all():
+    if is_hidden(counts):
         return [
             html.paragraph(f"Confusion matrix, sensitivity, specificity and predictive values are {HIDDEN_CLASSES}.")
         ]
