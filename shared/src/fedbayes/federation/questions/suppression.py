@@ -111,10 +111,24 @@ def _hidden_of_list(counts: Counts, minimum: int) -> Hidden:
 
 
 def _hidden_of_table(counts: Counts, minimum: int) -> Hidden:
-    """Return the block that is left when no state can be taken off any more, and the states with few records."""
-    groups = [_groups(counts.sum(axis=_others(counts, axis)), minimum) for axis in range(counts.ndim)]
+    """Return the block that is left when no state can be taken off any more, and the states with few records; those that nobody has decide no block."""
+    margins = [counts.sum(axis=_others(counts, axis)) for axis in range(counts.ndim)]
+    groups = [_groups(margin, minimum) for margin in margins]
     if min(len(states) for states in groups) < 2:
         return np.ones(counts.shape, dtype=np.bool_)
+    hidden = np.zeros(counts.shape, dtype=np.bool_)
+    some = np.ix_(*(np.flatnonzero(margin) for margin in margins))
+    hidden[some] = _hidden_block(counts[some], minimum)
+    for axis, states in enumerate(groups):
+        for together in states:
+            if len(together) > 1:
+                np.moveaxis(hidden, axis, 0)[together] = True
+    return hidden
+
+
+def _hidden_block(counts: Counts, minimum: int) -> Hidden:
+    """Return the cells that are left of a table in which each state has records."""
+    groups = [_groups(counts.sum(axis=_others(counts, axis)), minimum) for axis in range(counts.ndim)]
     table = counts
     for axis, states in enumerate(groups):
         table = np.stack([table.take(state, axis).sum(axis=axis) for state in states], axis)
@@ -125,10 +139,6 @@ def _hidden_of_table(counts: Counts, minimum: int) -> Hidden:
             np.concatenate([states[group] for group in numbers]) for states, numbers in zip(groups, left, strict=True)
         ]
         hidden[np.ix_(*block)] = True
-    for axis, states in enumerate(groups):
-        for together in states:
-            if len(together) > 1:
-                np.moveaxis(hidden, axis, 0)[together] = True
     return hidden
 
 
@@ -146,12 +156,8 @@ def _left(table: Counts, minimum: int) -> list[list[int]]:
     """Return the places of each axis that are left when states have been taken off; none where all can be."""
     left = [list(range(size)) for size in table.shape]
     open_axes = set(range(table.ndim))
-    while open_axes:
-        block = table[np.ix_(*left)]
-        axis, state_number = max(
-            ((axis, int(block.sum(axis=_others(block, axis)).argmax())) for axis in sorted(open_axes)),
-            key=lambda found: block.take(found[1], found[0]).mean(),
-        )
+    while (found := _next_state(table[np.ix_(*left)], open_axes)) is not None:
+        block, (axis, state_number) = table[np.ix_(*left)], found
         state = block.take(state_number, axis)
         if min(state.min(), (block.sum(axis=axis) - state).min()) < minimum:
             open_axes.remove(axis)
@@ -163,6 +169,19 @@ def _left(table: Counts, minimum: int) -> list[list[int]]:
     if block.ndim > 2 and block.size < table.size and _evenest(block).min() < 1:
         return [list(range(size)) for size in table.shape]
     return left
+
+
+def _next_state(block: Counts, open_axes: set[int]) -> tuple[int, int] | None:
+    """Return the axis and place of the state with most records a cell; none of those whose margins say the same, as the order of states and columns may be any."""
+    found = dict[tuple[float, ...], list[tuple[int, int]]]()
+    for axis in open_axes:
+        margin = block.sum(axis=_others(block, axis))
+        ordered = np.sort(margin)[::-1]
+        if ordered[0] > ordered[1]:
+            mean = ordered[0] * len(margin) / block.size
+            found.setdefault((float(mean), *ordered.tolist()), []).append((axis, int(margin.argmax())))
+    alone = {key: places[0] for key, places in found.items() if len(places) == 1}
+    return alone[max(alone)] if alone else None
 
 
 def _evenest(block: Counts) -> Floats:
