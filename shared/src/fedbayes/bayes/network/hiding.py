@@ -3,7 +3,8 @@
 A configuration with few records is hidden. What is published besides it must not restore it: the node's margin, and what
 the families of its children tell of it, minus the visible configurations, is the sum of the hidden ones. So wherever such
 a sum is known it must be of two configurations or more, with enough records together; the smallest visible ones are hidden
-besides until it is.
+besides until it is, all of one size together: no order of states, parents or nodes decides, as two tasks may have
+two of them.
 """
 
 from __future__ import annotations
@@ -47,14 +48,15 @@ def hidden_configurations(
     hidden = {node: np.asarray(part, dtype=np.bool_).reshape(totals[node].shape) for node, part in hidden.items()}
     if minimum <= 0:
         return hidden
-    before = dict[str, Hidden]()
-    while any(not np.array_equal(part, before.get(node)) for node, part in hidden.items()):
+    changed = True
+    while changed:
         before = {node: part.copy() for node, part in hidden.items()}
         for node in parents:
             _protect(totals[node], hidden[node], _known_sums(parents, node), minimum)
         protected = {node: part.copy() for node, part in hidden.items()}
         for node in parents:
             _pass_on(parents, node, protected[node], hidden)
+        changed = any(not np.array_equal(part, before[node]) for node, part in hidden.items())
     return hidden
 
 
@@ -82,7 +84,7 @@ def _pass_on(parents: Mapping[str, Sequence[str]], node: str, part: Hidden, hidd
 def _protect(totals: Totals, hidden: Hidden, published: Sequence[Axes], minimum: float) -> None:
     """Hide more until every known sum over hidden configurations is of two or more, with enough records together; in no order of states or parents."""
     exposed = np.zeros_like(hidden)
-    changed = hidden.any()
+    changed = bool(hidden.any())
     while changed:
         before = hidden.copy(), exposed.copy()
         for axes in published:

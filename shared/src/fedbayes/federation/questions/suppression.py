@@ -4,6 +4,9 @@ Whoever knows a table's margins (they are questions like any other) can solve fo
 it would have hidden differently. So nothing is decided by a cell that stays hidden, but for one fact a step: states are taken off the table, those with most
 records first, each shown if it, and what is left without it, has no small cell. The first state of an axis for which that fails ends its axis. What is left
 is hidden whole. Of it a reader learns its margins, and that each axis's last step failed: `suppress` tells why no small cell follows.
+
+Margins alone decide, and neither the order of states and columns nor states that nobody has, which are the task's to choose: the same table asked
+twice hides the same cells, or one answer shows what the other one hides.
 """
 
 from __future__ import annotations
@@ -78,6 +81,7 @@ def suppress(counts: Counts, minimum: int) -> Hidden:
       another table that is shown alike.
     - *States with few records* are taken together with the next ones until they have m; their own cells move among one another. Of a state
       without any record the margin itself tells its cells.
+    - *States with as many records as another one* are taken off by no step: an axis without a fact leaves more room.
     - *One column.* Small cells, where their sum leaves those of them with records half of the values below m, or else they and the smallest others: the
       rule knows no order, so whatever hidden cells hold, they may hold in another order; whoever knows which states are empty knows of these alone.
     - *More columns.* The same steps; margins over pairs leave less room, so the table is hidden whole if the evenest table with the block's
@@ -172,7 +176,7 @@ def _left(table: Counts, minimum: int) -> list[list[int]]:
 
 
 def _next_state(block: Counts, open_axes: set[int]) -> tuple[int, int] | None:
-    """Return the axis and place of the state with most records a cell; none of those whose margins say the same, as the order of states and columns may be any."""
+    """Return the axis and place of the state with most records a cell; of none that margins do not tell from another, as any order may be asked for."""
     found = dict[tuple[float, ...], list[tuple[int, int]]]()
     for axis in open_axes:
         margin = block.sum(axis=_others(block, axis))
