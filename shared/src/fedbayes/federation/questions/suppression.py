@@ -160,8 +160,8 @@ def _left(table: Counts, minimum: int) -> list[list[int]]:
     """Return the places of each axis that are left when states have been taken off; none where all can be."""
     left = [list(range(size)) for size in table.shape]
     open_axes = set(range(table.ndim))
-    while (found := _next_state(table[np.ix_(*left)], open_axes)) is not None:
-        block, (axis, state_number) = table[np.ix_(*left)], found
+    while (largest := _next_state(table[np.ix_(*left)], open_axes)) is not None:
+        block, (axis, state_number) = table[np.ix_(*left)], largest
         state = block.take(state_number, axis)
         if min(state.min(), (block.sum(axis=axis) - state).min()) < minimum:
             open_axes.remove(axis)
@@ -177,14 +177,14 @@ def _left(table: Counts, minimum: int) -> list[list[int]]:
 
 def _next_state(block: Counts, open_axes: set[int]) -> tuple[int, int] | None:
     """Return the axis and place of the state with most records a cell; of none that margins do not tell from another, as any order may be asked for."""
-    found = dict[tuple[float, ...], list[tuple[int, int]]]()
+    by_margins = dict[tuple[float, ...], list[tuple[int, int]]]()
     for axis in open_axes:
         margin = block.sum(axis=_others(block, axis))
         ordered = np.sort(margin)[::-1]
         if ordered[0] > ordered[1]:
             mean = ordered[0] * len(margin) / block.size
-            found.setdefault((float(mean), *ordered.tolist()), []).append((axis, int(margin.argmax())))
-    alone = {key: places[0] for key, places in found.items() if len(places) == 1}
+            by_margins.setdefault((float(mean), *ordered.tolist()), []).append((axis, int(margin.argmax())))
+    alone = {key: places[0] for key, places in by_margins.items() if len(places) == 1}
     return alone[max(alone)] if alone else None
 
 
