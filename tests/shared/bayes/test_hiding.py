@@ -1,12 +1,13 @@
 """Hidden configurations of a network do not come back: a linear program over all that is published."""
 
 import itertools
+from unittest import mock
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.network import BayesianNetwork, hiding
 from fedbayes.bayes.network.hiding import hidden_configurations
 
 MINIMUM = 5
@@ -124,3 +125,36 @@ def test_a_single_hidden_configuration_takes_the_smallest_other_with_it() -> Non
 def test_nothing_is_hidden_without_a_minimum() -> None:
     hidden = hidden_configurations({"p": (), "c": ("p",)}, {"p": np.ones(2), "c": np.ones((2, 2))}, 0)
     assert not hidden["c"].any()
+
+
+def differing() -> int:
+    """Return of how many networks another order of states, parents and nodes hides other configurations."""
+    found = 0
+    for seed in range(150):
+        parents, sizes, joint = random_case(seed)
+        joint = np.minimum(joint, 9)
+        counts = {node: family(joint, list(sizes), (*own, node)) for node, own in parents.items()}
+        other = {node: own[::-1] for node, own in reversed(parents.items())}
+        back = {node: np.flip(table).transpose(*range(len(parents[node]))[::-1], -1) for node, table in counts.items()}
+        one, two = (hidden_configurations(*asked, MINIMUM) for asked in ((parents, counts), (other, back)))
+        found += any(not np.array_equal(np.flip(one[node]).T, two[node]) for node in parents)
+    return found
+
+
+def test_no_order_decides_what_is_hidden() -> None:
+    """Of two networks one would show what the other hides, and so give a small configuration back."""
+    assert differing() == 0
+
+
+def first_of_the_smallest(totals, hidden, exposed):
+    """The choice of old."""
+    least, alone = beside(totals, hidden, exposed)
+    return least & (np.cumsum(least).reshape(least.shape) == 1), alone
+
+
+beside = hiding._beside
+
+
+def test_control_the_first_of_the_smallest_does() -> None:
+    with mock.patch.object(hiding, "_beside", first_of_the_smallest):
+        assert differing() > 0

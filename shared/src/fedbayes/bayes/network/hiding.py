@@ -3,7 +3,8 @@
 A configuration with few records is hidden. What is published besides it must not restore it: the node's margin, and what
 the families of its children tell of it, minus the visible configurations, is the sum of the hidden ones. So wherever such
 a sum is known it must be of two configurations or more, with enough records together; the smallest visible ones are hidden
-besides until it is.
+besides until it is, all of one size together: no order of states, parents or nodes decides, as two tasks may have
+two of them.
 """
 
 from __future__ import annotations
@@ -49,12 +50,13 @@ def hidden_configurations(
         return hidden
     changed = True
     while changed:
-        before = sum(int(part.sum()) for part in hidden.values())
+        before = {node: part.copy() for node, part in hidden.items()}
         for node in parents:
-            if hidden[node].any():
-                _protect(totals[node], hidden[node], _known_sums(parents, node), minimum)
-                _pass_on(parents, node, hidden)
-        changed = sum(int(part.sum()) for part in hidden.values()) > before
+            _protect(totals[node], hidden[node], _known_sums(parents, node), minimum)
+        protected = {node: part.copy() for node, part in hidden.items()}
+        for node in parents:
+            _pass_on(parents, node, protected[node], hidden)
+        changed = any(not np.array_equal(part, before[node]) for node, part in hidden.items())
     return hidden
 
 
@@ -68,7 +70,7 @@ def _known_sums(parents: Mapping[str, Sequence[str]], node: str) -> list[Axes]:
     return sorted(axes for axes in axes_known if len(axes) < len(own))
 
 
-def _pass_on(parents: Mapping[str, Sequence[str]], node: str, hidden: dict[str, Hidden]) -> None:
+def _pass_on(parents: Mapping[str, Sequence[str]], node: str, part: Hidden, hidden: dict[str, Hidden]) -> None:
     """Hide, in families whose parents are all of the node's family and maybe more, what is hidden in the node's."""
     own = list(parents[node])
     for child, others in parents.items():
@@ -76,19 +78,22 @@ def _pass_on(parents: Mapping[str, Sequence[str]], node: str, hidden: dict[str, 
             continue
         shape = [hidden[child].shape[axis] if name in own else 1 for axis, name in enumerate(others)]
         order = sorted(range(len(own)), key=lambda axis: list(others).index(own[axis]))
-        hidden[child] |= np.transpose(hidden[node], order).reshape(shape)
+        hidden[child] |= np.transpose(part, order).reshape(shape)
 
 
 def _protect(totals: Totals, hidden: Hidden, published: Sequence[Axes], minimum: float) -> None:
-    """Hide more until every known sum over hidden configurations is of two or more, with enough records together."""
+    """Hide more until every known sum over hidden configurations is of two or more, with enough records together; in no order of states or parents."""
     exposed = np.zeros_like(hidden)
-    changed = True
+    changed = bool(hidden.any())
     while changed:
-        changed = False
+        before = hidden.copy(), exposed.copy()
         for axes in published:
-            for cell in _short(totals, hidden & ~exposed, axes, minimum):
+            for cell in _short(totals, before[0] & ~before[1], axes, minimum):
                 view = tuple(cell[axes.index(axis)] if axis in axes else slice(None) for axis in range(totals.ndim))
-                changed |= _hide_one(totals[view], hidden[view], exposed[view])
+                least, alone = _beside(totals[view], before[0][view], before[1][view])
+                hidden[view] |= least
+                exposed[view] |= alone
+        changed = not (np.array_equal(hidden, before[0]) and np.array_equal(exposed, before[1]))
 
 
 def _short(totals: Totals, hidden: Hidden, axes: Axes, minimum: float) -> list[Axes]:
@@ -101,14 +106,9 @@ def _short(totals: Totals, hidden: Hidden, axes: Axes, minimum: float) -> list[A
     return [tuple(int(part) for part in cell) for cell in np.argwhere(short)]
 
 
-def _hide_one(totals: Totals, hidden: Hidden, exposed: Hidden) -> bool:
-    """Hide the smallest visible configuration; where there is none, a single hidden one is as good as told."""
-    visible = ~hidden & (totals > NOTHING)
+def _beside(totals: Totals, hidden: Hidden, exposed: Hidden) -> tuple[Hidden, Hidden]:
+    """Return the smallest visible configurations, all of one size, to hide besides; where there is none, a single hidden one, which is as good as told."""
+    visible, counted = ~hidden & (totals > NOTHING), hidden & ~exposed & (totals > NOTHING)
     if visible.any():
-        hidden[np.unravel_index(int(np.argmin(np.where(visible, totals, np.inf))), totals.shape)] = True
-        return True
-    counted = hidden & ~exposed & (totals > NOTHING)
-    if int(counted.sum()) == 1:
-        exposed |= counted
-        return True
-    return False
+        return visible & (totals <= totals[visible].min() + NOTHING), np.zeros_like(hidden)
+    return visible, counted & (counted.sum() == 1)

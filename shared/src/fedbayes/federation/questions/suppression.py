@@ -4,6 +4,9 @@ Whoever knows a table's margins (they are questions like any other) can solve fo
 it would have hidden differently. So nothing is decided by a cell that stays hidden, but for one fact a step: states are taken off the table, those with most
 records first, each shown if it, and what is left without it, has no small cell. The first state of an axis for which that fails ends its axis. What is left
 is hidden whole. Of it a reader learns its margins, and that each axis's last step failed: `suppress` tells why no small cell follows.
+
+Margins alone decide, and neither the order of states and columns nor states that nobody has, which are the task's to choose: the same table asked
+twice hides the same cells, or one answer shows what the other one hides.
 """
 
 from __future__ import annotations
@@ -78,6 +81,7 @@ def suppress(counts: Counts, minimum: int) -> Hidden:
       another table that is shown alike.
     - *States with few records* are taken together with the next ones until they have m; their own cells move among one another. Of a state
       without any record the margin itself tells its cells.
+    - *States with as many records as another one* are taken off by no step: an axis without a fact leaves more room.
     - *One column.* Small cells, where their sum leaves those of them with records half of the values below m, or else they and the smallest others: the
       rule knows no order, so whatever hidden cells hold, they may hold in another order; whoever knows which states are empty knows of these alone.
     - *More columns.* The same steps; margins over pairs leave less room, so the table is hidden whole if the evenest table with the block's
@@ -111,10 +115,24 @@ def _hidden_of_list(counts: Counts, minimum: int) -> Hidden:
 
 
 def _hidden_of_table(counts: Counts, minimum: int) -> Hidden:
-    """Return the block that is left when no state can be taken off any more, and the states with few records."""
-    groups = [_groups(counts.sum(axis=_others(counts, axis)), minimum) for axis in range(counts.ndim)]
+    """Return the block that is left when no state can be taken off any more, and the states with few records; those that nobody has decide no block."""
+    margins = [counts.sum(axis=_others(counts, axis)) for axis in range(counts.ndim)]
+    groups = [_groups(margin, minimum) for margin in margins]
     if min(len(states) for states in groups) < 2:
         return np.ones(counts.shape, dtype=np.bool_)
+    hidden = np.zeros(counts.shape, dtype=np.bool_)
+    some = np.ix_(*(np.flatnonzero(margin) for margin in margins))
+    hidden[some] = _hidden_block(counts[some], minimum)
+    for axis, states in enumerate(groups):
+        for together in states:
+            if len(together) > 1:
+                np.moveaxis(hidden, axis, 0)[together] = True
+    return hidden
+
+
+def _hidden_block(counts: Counts, minimum: int) -> Hidden:
+    """Return the cells that are left of a table in which each state has records."""
+    groups = [_groups(counts.sum(axis=_others(counts, axis)), minimum) for axis in range(counts.ndim)]
     table = counts
     for axis, states in enumerate(groups):
         table = np.stack([table.take(state, axis).sum(axis=axis) for state in states], axis)
@@ -125,10 +143,6 @@ def _hidden_of_table(counts: Counts, minimum: int) -> Hidden:
             np.concatenate([states[group] for group in numbers]) for states, numbers in zip(groups, left, strict=True)
         ]
         hidden[np.ix_(*block)] = True
-    for axis, states in enumerate(groups):
-        for together in states:
-            if len(together) > 1:
-                np.moveaxis(hidden, axis, 0)[together] = True
     return hidden
 
 
@@ -146,12 +160,8 @@ def _left(table: Counts, minimum: int) -> list[list[int]]:
     """Return the places of each axis that are left when states have been taken off; none where all can be."""
     left = [list(range(size)) for size in table.shape]
     open_axes = set(range(table.ndim))
-    while open_axes:
-        block = table[np.ix_(*left)]
-        axis, state_number = max(
-            ((axis, int(block.sum(axis=_others(block, axis)).argmax())) for axis in sorted(open_axes)),
-            key=lambda found: block.take(found[1], found[0]).mean(),
-        )
+    while (largest := _next_state(table[np.ix_(*left)], open_axes)) is not None:
+        block, (axis, state_number) = table[np.ix_(*left)], largest
         state = block.take(state_number, axis)
         if min(state.min(), (block.sum(axis=axis) - state).min()) < minimum:
             open_axes.remove(axis)
@@ -163,6 +173,19 @@ def _left(table: Counts, minimum: int) -> list[list[int]]:
     if block.ndim > 2 and block.size < table.size and _evenest(block).min() < 1:
         return [list(range(size)) for size in table.shape]
     return left
+
+
+def _next_state(block: Counts, open_axes: set[int]) -> tuple[int, int] | None:
+    """Return the axis and place of the state with most records a cell; of none that margins do not tell from another, as any order may be asked for."""
+    by_margins = dict[tuple[float, ...], list[tuple[int, int]]]()
+    for axis in open_axes:
+        margin = block.sum(axis=_others(block, axis))
+        ordered = np.sort(margin)[::-1]
+        if ordered[0] > ordered[1]:
+            mean = ordered[0] * len(margin) / block.size
+            by_margins.setdefault((float(mean), *ordered.tolist()), []).append((axis, int(margin.argmax())))
+    alone = {key: places[0] for key, places in by_margins.items() if len(places) == 1}
+    return alone[max(alone)] if alone else None
 
 
 def _evenest(block: Counts) -> Floats:
