@@ -150,7 +150,7 @@ def few_added(name: str, seed: int, folder: Path) -> list[tuple[str, list[int]]]
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("name", TASKS)
 def test_no_sum_of_few_stations_comes_to_light(name: str, tmp_path: Path) -> None:
     for seed in range(SEED, SEED + CHANGES * (5 if name == "describe" else 1)):

@@ -96,6 +96,7 @@ def neither_named_nor_asked(organization: int) -> Iterator[None]:
         yield
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
 def test_a_scorer_of_held_out_records_is_neither_unnamed_nor_unasked(held: bool) -> None:
     """With three stations that have columns, the one with the outcome, which runs central, would see another's part of each predictor."""

@@ -314,7 +314,7 @@ def aged() -> pd.DataFrame:
     return frame
 
 
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("given", [{"features": ["old", "y"]}, {"strata": "old"}], ids=["feature", "strata"])
 def test_cuts_of_two_fits_that_one_record_lies_between(tmp_path, given):
     frame, asked = aged(), {**FIT, **given}
@@ -379,7 +379,7 @@ def knotted(knot: float, degree: int) -> dict[str, Any]:
     return {**FIT, "features": None, "formula": f"~ {spline} + y"}
 
 
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("degree", [1, 2])
 def test_knots_of_splines_of_several_fits_that_one_record_lies_between(tmp_path, degree):
     frame = aged()

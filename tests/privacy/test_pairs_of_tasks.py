@@ -44,7 +44,7 @@ def found(
     return asking.by_construction(["verticox"]) or asking.judge(bool(random.random() < 0.5))
 
 
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("seed", range(SEED, SEED + FEDERATIONS))
 def test_no_tasks_together_tell_of_few(tmp_path: Path, seed: int) -> None:
     by_rows = seed % 3 == 2
@@ -64,7 +64,7 @@ CONTROLS: dict[str, tuple[Any, str, str, tuple[str, ...]]] = {
 """Guards that are taken out: the guard, the function, the change, and the columns of a station, of linked records, that tasks are about."""
 
 
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("name", CONTROLS)
 def test_control_without_a_guard_the_machine_thinks_of_the_attack(tmp_path: Path, name: str) -> None:
     unguarded, only, change, columns = CONTROLS[name]

@@ -66,7 +66,7 @@ def pooled(frame: pd.DataFrame) -> CoxPHFitter:
     return CoxPHFitter().fit(frame[columns], "months", "died", cluster_col="family", fit_options=precision)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("split", "central"), [("features", "a"), ("features", "b"), ("outcome", "c"), ("alone", "c")])
 def test_it_is_lifelines_wherever_the_clusters_are(cohort: pd.DataFrame, split: str, central: str) -> None:
     result, peer = ask(cohort, split, central, cluster="family", tolerance=1e-9), pooled(cohort)

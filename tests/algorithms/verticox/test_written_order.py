@@ -70,7 +70,7 @@ def assert_in_order(
     np.testing.assert_allclose(np.sqrt(np.diag(model["covariance"])), peer.standard_errors_, rtol=errors)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_keeps_the_order_that_was_written(records: pd.DataFrame, order: list[str], solver: str) -> None:

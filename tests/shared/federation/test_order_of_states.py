@@ -42,6 +42,7 @@ def by_place(block: Any, open_axes: set[int]) -> tuple[int, int] | None:
     return max(places, key=lambda found: block.take(found[1], found[0]).mean(), default=None)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_order_decides_what_is_hidden(shape: tuple[int, ...]) -> None:
     assert differing(shape) == 0
@@ -64,6 +65,7 @@ def shown_beside_empty_states(shape: tuple[int, ...], rule: Any = suppress) -> i
     return found
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_states_that_nobody_has_show_nothing_more(shape: tuple[int, ...]) -> None:
     assert shown_beside_empty_states(shape) == 0
