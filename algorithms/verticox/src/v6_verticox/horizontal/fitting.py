@@ -108,7 +108,7 @@ class Sums:
     def _risks(self, request: RiskRequest, length: int, risks: int) -> tuple[Floats | None, Floats | None]:
         """Return the sums of columns at a point, and of relative risks, which the next request there shows to the stations."""
         replies = self.federation.round("partial_risk", self._following(request), self.stations, RiskReply)
-        sums = signed(summed([reply.sums for reply in replies.values()]), length + 1)
+        sums = signed(summed([reply.weighted for reply in replies.values()]), length + 1)
         total, self.unshown = added_up(
             self.federation, request.point.risks, {member: one.risks for member, one in replies.items()}, risks + 1
         )

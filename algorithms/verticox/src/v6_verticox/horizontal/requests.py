@@ -40,7 +40,7 @@ class RiskRequest(OfPoint):
 class RiskReply(Message):
     """One station's sums at a point: of columns; and of relative risks over records at risk, and over events with Efron's ties, by time."""
 
-    sums: Masked
+    weighted: Masked
     risks: WitnessedReply
 
 
