@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import fields, replace
 from typing import Any
 from unittest import mock
 
@@ -13,33 +14,82 @@ from cox_rows_kit import ask
 from test_grid_of_the_tally import TASK, WEIGHTED, asking, records
 
 from fedbayes.federation.errors import AlgorithmError, MessageError
+from fedbayes.federation.gate import Masked
 from fedbayes.federation.rounds import Federation
-from v6_verticox.horizontal import partials
+from v6_verticox.horizontal import partials, witnessed
 from v6_verticox.horizontal.fitting import Sums
 from v6_verticox.horizontal.messages import MOST_EVALUATIONS, MOST_TIMES
-from v6_verticox.horizontal.partials import BITS, OTHER_HAZARD
+from v6_verticox.horizontal.partials import BITS
+from v6_verticox.horizontal.requests import ScoresRequest, SquaresRequest
+from v6_verticox.horizontal.witnessed import FORGED, Shown
 
 
-def of_one_time(request: Any, time: int = 1) -> Any:
-    """No hazard but what events of one time are spared: the matrix is about these alone."""
-    one = np.zeros_like(request.tied)
-    one[time] = 1.0
-    return replace(request, spent=np.zeros_like(one), tied=one)
+def test_requests_at_a_point_tell_no_hazard() -> None:
+    """Nor in which unit numbers of pairs are: stations work both out."""
+    assert {one.name for one in fields(SquaresRequest)} == {"point", "shown"}
+    assert {one.name for one in fields(ScoresRequest)} == {"point", "shown", "mean", "drift", "spared"}
 
 
-def louder(request: Any) -> Any:
-    return replace(request, spent=request.spent * 2.0)
+class Forging:
+    """A central that shows other relative risks at a point than the stations sent, in a request for squares or after it in one for scores."""
+
+    def __init__(self) -> None:
+        self.shown: Shown | None = None
+
+    def noted(self, request: Any) -> Any:
+        self.shown = request.shown
+        return request
+
+    def forged(self, request: Any) -> Any:
+        """One station's relative risks a thousand more at every time: next to no hazard."""
+        shown = request.shown or self.shown
+        last = max(shown.replies)
+        value = shown.replies[last].vector.value.copy()
+        value[:-1] += np.uint64(1000 << BITS)
+        reply = replace(shown.replies[last], vector=Masked(value, shown.replies[last].vector.check))
+        return replace(request, shown=replace(shown, replies={**shown.replies, last: reply}))
 
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("function", ["partial_squares", "partial_scores"])
-@pytest.mark.parametrize("change", [of_one_time, louder])
 @pytest.mark.parametrize("more", [{}, {"ties": "efron"}, WEIGHTED], ids=["breslow", "efron", "weights"])
-def test_hazards_follow_from_the_sums_at_the_point(function: str, change: Any, more: dict[str, Any]) -> None:
-    task = {**TASK, "robust": True, **more}
-    with asking(function, change) as answered, pytest.raises(MessageError, match=OTHER_HAZARD):
-        ask(records(), task)
+def test_hazards_follow_from_what_all_stations_sent(function: str, more: dict[str, Any]) -> None:
+    central = Forging()
+    with (
+        asking("partial_squares", central.noted),
+        asking(function, central.forged) as answered,
+        pytest.raises(MessageError, match=FORGED),
+    ):
+        ask(records(), {**TASK, "robust": True, **more})
     assert function not in answered
+
+
+def test_control_unchecked_hazards_are_centrals() -> None:
+    central = Forging()
+    honest, told = list[Any](), list[Any]()
+    for found, change in ((honest, central.noted), (told, central.forged)):
+        with (
+            mock.patch.object(witnessed, "digest_of", return_value="00" * 32),
+            asking("partial_squares", change) as answered,
+            kept_matrices(found),
+            suppress(AlgorithmError),
+        ):
+            ask(records(), TASK)
+        assert "partial_squares" in answered
+    assert np.abs(told[0]).max() < 0.2 * np.abs(honest[0]).max()
+
+
+@contextmanager
+def kept_matrices(found: list[Any]) -> Iterator[None]:
+    summing = Sums._symmetric
+
+    def symmetric(self: Sums, *given: Any) -> Any:
+        matrix, pairs = summing(self, *given)
+        found.append(matrix)
+        return matrix, pairs
+
+    with mock.patch.object(Sums, "_symmetric", symmetric):
+        yield
 
 
 def test_nor_are_they_those_of_another_point() -> None:
@@ -52,25 +102,20 @@ def test_nor_are_they_those_of_another_point() -> None:
         ask(records(), TASK)
 
 
-def test_control_unchecked_more_is_told_of_the_events_of_one_time_than_they_have_values() -> None:
-    """At every point that a fit may ask for, the sum of products of their columns."""
-    summing, found = Sums._symmetric, list[Any]()
-    time = 1
+def test_control_told_by_central_more_follows_about_the_events_of_one_time_than_they_have_values() -> None:
+    """At every point that a fit may ask for, the sum of products of their columns: no hazard but what they are spared."""
+    found, points, time = list[Any](), list[Any](), 1
 
-    def symmetric(self: Sums, function: str, request: Any, more: int = 0) -> Any:
-        changed = of_one_time(request, time)
-        matrix, pairs = summing(self, function, changed, more)
-        found.append((request.point, matrix))
-        return matrix, pairs
+    def hazards(point: Any, _: Any) -> Any:
+        points.append(point)
+        spared = np.zeros(len(point.question.times))
+        spared[time] = 1.0
+        return (np.zeros_like(spared), spared), float(len(records()))
 
-    with (
-        mock.patch.object(Sums, "_symmetric", symmetric),
-        mock.patch.object(partials, "check_follows"),
-        suppress(AlgorithmError),
-    ):
+    with mock.patch.object(partials, "_hazards", hazards), kept_matrices(found), suppress(AlgorithmError):
         ask(records(), TASK)
-    point, matrix = found[0]
-    times, frame = point.question.times, records()
+    point, matrix, frame = points[0], found[0], records()
+    times = point.question.times
     own = frame[(frame["time"] > times[time - 1]) & (frame["time"] <= times[time]) & (frame["event"] == 1)]
     scaled = np.column_stack([(own["age"] - 55) / 35, (own["bmi"] - 27.5) / 12.5])
     columns = (scaled - point.centre) / point.scale

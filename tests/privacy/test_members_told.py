@@ -11,6 +11,7 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
+import test_members_asked
 from harness.inprocess import InProcess
 
 from fedbayes.federation.errors import AlgorithmError, MessageError
@@ -19,21 +20,16 @@ from fedbayes.federation.station import Station
 from v6_bayesian_ensemble import local
 from v6_bayesian_ensemble.own_members import OTHERS
 
-BINARY: dict[str, Any] = {"categories": ["no", "yes"]}
-FIT = {
-    "label": "ill",
-    "features": ["x", "z"],
-    "domain": {name: BINARY for name in ("x", "z", "ill")},
-    "split": "horizontal",
-    "weights": "score",
-}
+FIT = {**test_members_asked.FIT, "weights": "score"}
 PARTIES = "abcd"
 
 
 def files() -> dict[str, str]:
     draws = {party: np.random.default_rng(place) for place, party in enumerate(PARTIES)}
     return {
-        party: pd.DataFrame({name: draw.choice(BINARY["categories"], 60) for name in FIT["domain"]}).to_csv(index=False)
+        party: pd.DataFrame(
+            {name: draw.choice(test_members_asked.BINARY["categories"], 60) for name in FIT["domain"]}
+        ).to_csv(index=False)
         for party, draw in draws.items()
     }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -56,15 +54,14 @@ def patients() -> pd.DataFrame:
     return RECORDS.assign(id=np.arange(120).astype(str), age=DRAW.uniform(20, 80, 120), dose=1.0, **outcome)
 
 
-@contextmanager
-def too_few(folder: Path, parties: dict[str, pd.DataFrame]) -> Iterator[OneProcess]:
-    """Organizations with ledgers and one without data, of which one demands three organizations; what is asked of them is refused, and not debited."""
+def is_refused(folder: Path, parties: dict[str, pd.DataFrame], *asked: Any) -> bool:
+    """Ask organizations with ledgers and one without data, of which one demands three organizations; return whether that is refused, and not debited."""
     kept = {"ledger": "ledger", "budget_epsilon": 5.0, "budget_delta": 1e-4}
     policies = {name: {**kept, "minimum_organizations": 3 if name == "b" else 2} for name in parties}
     with OneProcess(with_folders(parties, folder, "ledger"), helpers=["h"], policies=policies) as running:
         with pytest.raises(ThresholdError, match="needs 3 or more"):
-            yield running
-        assert not debits(folder)
+            running.run(*asked)
+        return not debits(folder)
 
 
 @pytest.mark.parametrize("function", ["fit", "preflight"])
@@ -74,8 +71,7 @@ def test_nor_for_one_over_fewer_stations_than_a_node_masks_for(
 ) -> None:
     """An organization without data counts as taking part in the job, and adds nothing to the sum."""
     asked = {"function": "fit", "arguments": arguments} if function == "preflight" else arguments
-    with too_few(tmp_path, {"a": patients(), "b": patients()}) as running:
-        running.run(algorithm, function, asked)
+    assert is_refused(tmp_path, {"a": patients(), "b": patients()}, algorithm, function, asked)
 
 
 @pytest.mark.parametrize("function", ["fit", "preflight"])
@@ -84,8 +80,7 @@ def test_nor_for_a_cox_fit_where_the_third_station_has_no_column_of_it(tmp_path:
     parties = {"a": table[["id", "time", "event"]], "b": table[["id", "age"]], "c": table[["id", "dose"]]}
     arguments = {**COX, "id_column": "id"}
     asked = {"function": "fit", "arguments": arguments} if function == "preflight" else arguments
-    with too_few(tmp_path, parties) as running:
-        running.run("verticox", function, asked)
+    assert is_refused(tmp_path, parties, "verticox", function, asked)
 
 
 def test_control_unchecked_both_debit() -> None:

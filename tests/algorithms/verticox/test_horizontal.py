@@ -311,18 +311,15 @@ def test_sums_are_for_a_fit_that_was_tallied_and_each_number_for_one_point(clini
             ask(clinic, CLINIC)
 
 
-@pytest.mark.parametrize("what", ["domain", "features", "times", "centre", "spent"])
+@pytest.mark.parametrize("what", ["domain", "features", "times", "centre"])
 def test_points_are_for_the_question_that_was_tallied(clinic: pd.DataFrame, what: str) -> None:
-    """Central judged bounds and grid by the tally: other ones, another centre, or a matrix of squares by other hazards are refused by stations."""
+    """Central judged bounds and grid by the tally: other ones, and another centre, are refused by stations."""
     from v6_verticox import central
     from v6_verticox.horizontal.fitting import Sums
 
     class Deviating(Sums):
         def information(self, sums: Any) -> Any:
             found = super().information(sums)
-            if what == "spent":
-                sums.died[:] *= 2
-                return super().information(replace(sums, deaths=sums.deaths * 2))
             question = self.tallied.question
             changed_ = {
                 "domain": replace(question, domain={**question.domain, "age": {"bounds": [60, 60.1]}}),
@@ -340,7 +337,6 @@ def test_points_are_for_the_question_that_was_tallied(clinic: pd.DataFrame, what
         "features": other.format("this fit"),
         "times": "a sum is asked for on another grid",
         "centre": "columns are to be centred or scaled otherwise",
-        "spent": "hazards are not those that follow",
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(central, "Sums", Deviating)

@@ -378,26 +378,6 @@ def test_answers_of_every_kind_have_one_shape() -> None:
     assert not Result().survival
 
 
-def test_people_read_no_line_of_missing_that_is_zero_throughout() -> None:
-    from fedbayes.client.result import Result
-    from fedbayes.client.text import model as text
-    from fedbayes.client.views.counts import pieces
-
-    axes = [{"column": "a", "labels": ["x", "y", None]}, {"column": "b", "labels": ["no", "missing", None]}]
-    told = Result(model={"axes": axes, "counts": [[1, 0, 0], [7, 0, None], [0, 0, 0]]})
-    cells = [("x", "no", 1), ("x", "missing", 0), ("x", "missing", 0), ("y", "no", 7), ("y", "missing", 0)]
-    frame = told.to_frame()
-    assert (
-        list(frame.itertuples(index=False, name=None))[:-1] == cells
-    )  # what may be above 0, and the study's own word, stay
-    assert frame["count"].isna().tolist() == [False] * 5 + [True]
-    assert [row[:2] for row in text.counts(told["model"])[1:]] == [(a, b) for a, b, _ in cells] + [("y", "missing")]
-    assert len(told.plot().axes[0].get_yticklabels()) == 2
-    assert pieces(told["model"])[-1].count("<tr>") == 7
-    assert told.counts.values_along[0] == ["x", "y", "missing"]
-    assert told.counts.counts == [[1, 0, 0], [7, 0, None], [0, 0, 0]]
-
-
 def test_a_column_without_a_value_keeps_its_only_line() -> None:
     from fedbayes.client.result import Result
 

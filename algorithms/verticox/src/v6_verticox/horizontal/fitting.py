@@ -80,14 +80,13 @@ class Sums:
 
     def information(self, sums: RiskSums) -> Floats:
         """Return the information matrix at the last point, and keep the concordance there; one round."""
-        request = SquaresRequest(self.point, *sums.hazard_increments(), self.tallied.records)
-        squares, pairs = self._symmetric("partial_squares", request, 2)
+        squares, pairs = self._symmetric("partial_squares", SquaresRequest(self.point), 2)
         self.concordance = float(pairs[0] / pairs[1]) if pairs[1] > 0.0 else None
         return sums.information(squares)
 
     def scores(self, sums: RiskSums) -> Floats:
         """Return the sum over the clusters of the products of their score residuals at the last point, (columns, columns); one round."""
-        return self._symmetric("partial_scores", ScoresRequest(self.point, *sums.hazard_increments(), *sums.means()))[0]
+        return self._symmetric("partial_scores", ScoresRequest(self.point, *sums.means()))[0]
 
     def _symmetric(
         self, function: str, request: SquaresRequest | ScoresRequest, more: int = 0

@@ -17,17 +17,8 @@ from fedbayes.typing import Array, Floats, Integers
 
 from .grid import Masses, Tally
 from .likelihood import RiskSums
-from .messages import Question
-from .requests import (
-    HazardsRequest,
-    OfPoint,
-    RiskReply,
-    RiskRequest,
-    ScoresRequest,
-    SquaresRequest,
-    TallyRequest,
-    WeighRequest,
-)
+from .messages import Point, Question
+from .requests import OfPoint, RiskReply, RiskRequest, ScoresRequest, SquaresRequest, TallyRequest, WeighRequest
 from .rows import Rows, agreement, read, score_products, weighted_squares
 from .settling import by_weights, settled
 from .slots import Slots
@@ -38,7 +29,7 @@ BITS = 32
 LARGEST = 2.0**30
 """Of a sum over all stations; a station whose part may lead beyond says so in the last number, and the point is taken nearer."""
 OTHER_GRID = "a sum is asked for on another grid than the one that the counts over all stations give; the job stops"
-OTHER_HAZARD = "hazards are not those that follow from the relative risks over all stations; the job stops"
+NO_HAZARD = "no hazards follow from the relative risks over all stations; the job stops"
 HIGHEST = 60.0  # of a linear predictor: what is beyond is far too large for any sum
 
 
@@ -99,12 +90,12 @@ def partial_squares(station: Station, request: SquaresRequest) -> SumReply:
     **Assumes** that at least two stations do not collude with central.
     """
     rows, columns, risk = _at(station, request)
-    slots = request.point.question.slots
-    squares = weighted_squares(rows, slots, columns, risk, request.spent, request.tied)
+    slots, (hazards, records) = request.point.question.slots, _hazards(request.point, station)
+    squares = weighted_squares(rows, slots, columns, risk, *hazards)
     pairs = (
         np.zeros(2) if request.point.question.entry else agreement(rows, slots, columns @ request.point.coefficients)
     )
-    return masked(station, np.append(squares[np.triu_indices(columns.shape[1])], pairs / float(request.records) ** 2))
+    return masked(station, np.append(squares[np.triu_indices(columns.shape[1])], pairs / records**2))
 
 
 @partial
@@ -119,7 +110,7 @@ def partial_scores(station: Station, request: ScoresRequest) -> SumReply:
     rows, columns, risk = _at(station, request)
     residuals = np.concatenate([request.mean, request.drift, request.spared], axis=1)
     once(station, "scored", "the score residuals", told=residuals, number=request.point.number)
-    products = score_products(rows, request.point.question.slots, columns, risk, request)
+    products = score_products(rows, columns, risk, _hazards(request.point, station)[0], request)
     return masked(station, products[np.triu_indices(columns.shape[1])])
 
 
@@ -170,30 +161,12 @@ def _(request: WeighRequest, station: Station) -> None:
 
 @check_follows.register
 def _(request: OfPoint, station: Station) -> None:
-    _follow_tally(request, station)
+    _follow_tally(request.point, station)
 
 
-@check_follows.register
-def _(request: HazardsRequest, station: Station) -> None:
-    counts, weight = _follow_tally(request, station)
-    point = request.point
-    efron, deaths = point.question.ties == "efron", counts.events[0, point.question.slots.timed]
-    if isinstance(request, SquaresRequest) and request.records != deaths.sum() + counts.censored[0].sum():
-        raise MessageError("numbers of pairs are asked for in other units than those of all records; the job stops")
-    times = len(deaths)
-    risks = added(station, point.risks).numbers((1 + efron) * times + 1)[:-1] / 2.0**BITS
-    risk, tied = risks[:times, None], risks[times:, None] if efron else np.zeros((times, 1))
-    sums = RiskSums(deaths, np.zeros((times, 0)), risk, tied, weight)
-    hazards = (request.spent, request.tied)
-    if not sums.usable or not all(
-        np.array_equal(*pair) for pair in zip(hazards, sums.hazard_increments(), strict=True)
-    ):
-        raise MessageError(OTHER_HAZARD)
-
-
-def _follow_tally(request: OfPoint, station: Station) -> tuple[Masses, Floats]:
+def _follow_tally(point: Point, station: Station) -> tuple[Masses, Floats]:
     """Return counts by place of the united grid, and the mean case weight of the events of each time; refuse another grid, and columns at another scale."""
-    point, question = request.point, request.point.question
+    question = point.question
     tallied(station, question)
     asked, counted, least = tally_of_all(added(station, "partial_tally"), question)
     united, counts = settled(asked, counted, least)
@@ -209,6 +182,25 @@ def _follow_tally(request: OfPoint, station: Station) -> tuple[Masses, Floats]:
             "columns are to be centred or scaled otherwise than their sums over all stations give; the job stops"
         )
     return counts, weight
+
+
+def _hazards(point: Point, station: Station) -> tuple[tuple[Floats, Floats], float]:
+    """Return the hazard of each time, and what an event is spared of it, as they follow from the relative risks over all stations; and all records' number.
+
+    Raises
+    ------
+    MessageError
+        If none follow.
+    """
+    counts, weight = _follow_tally(point, station)
+    deaths, efron = counts.events[0, point.question.slots.timed], point.question.ties == "efron"
+    times = len(deaths)
+    risks = added(station, point.risks).numbers((1 + efron) * times + 1)[:-1] / 2.0**BITS
+    risk, tied = risks[:times, None], risks[times:, None] if efron else np.zeros((times, 1))
+    sums = RiskSums(deaths, np.zeros((times, 0)), risk, tied, weight)
+    if not sums.usable:
+        raise MessageError(NO_HAZARD)
+    return sums.hazard_increments(), float(deaths.sum() + counts.censored[0].sum())
 
 
 def tally_of_all(sums: Added, question: Question) -> tuple[Question, Tally, int]:

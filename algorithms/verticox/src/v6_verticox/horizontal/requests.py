@@ -8,18 +8,15 @@ from fedbayes.federation.messages.arrays import check_array
 from fedbayes.typing import Array
 
 from .messages import Point, Question
-from .witnessed import Following, Opening, WitnessedReply
+from .witnessed import Asking, Following, Opening, WitnessedReply
 
 
-class TallyRequest(Opening):
+class TallyRequest(Asking, Opening):
     """Ask for the counts of events and censored records by time of the grid, and for moments of the columns."""
 
-    question: Question
 
-    @property
-    def asked(self) -> Question:
-        """What is asked of the records."""
-        return self.question
+class WeighRequest(Asking, Following):
+    """Ask for the sums of case weights and of their squares over events, others and who enters, by time of the united grid."""
 
 
 class OfPoint(Following):
@@ -44,55 +41,15 @@ class RiskReply(Message):
     risks: WitnessedReply
 
 
-class HazardsRequest(OfPoint):
-    """Base of a request at a point of which the sums of relative risks are known.
+class SquaresRequest(OfPoint):
+    """Ask for one matrix of squares over all records, each weighted by its risk and the hazard up to its own time, and for concordance.
 
-    Parameters
-    ----------
-    spent : ndarray of float, (times,)
-        Hazard of a record with no effect at each time.
-    tied : ndarray of float, (times,)
-        What an event's own time has less of it, with Efron's ties.
+    Hazards, and the unit of numbers of pairs (the square of all records' number), are not told: each station works them out of what all have sent.
     """
 
-    spent: Array
-    tied: Array
 
-    def __post_init__(self) -> None:
-        for name in ("spent", "tied"):
-            check_array(name, getattr(self, name), (len(self.point.question.times),), least=0.0)
-
-
-class SquaresRequest(HazardsRequest):
-    """Ask for one matrix of squares over all records, each weighted by its risk and what the times up to its own have, and for concordance.
-
-    Parameters
-    ----------
-    records : int
-        Of all stations: numbers of pairs are told in units of its square.
-    """
-
-    records: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.records < 1:
-            raise ValueError("records must be at least 1")
-
-
-class WeighRequest(Following):
-    """Ask for the sums of case weights and of their squares over events, others and who enters, by time of the united grid."""
-
-    question: Question
-
-    @property
-    def asked(self) -> Question:
-        """What is asked of the records."""
-        return self.question
-
-
-class ScoresRequest(HazardsRequest):
-    """Ask for the sum over the clusters of the products of their summed score residuals; at the last point.
+class ScoresRequest(OfPoint):
+    """Ask for the sum over the clusters of the products of their summed score residuals; at the last point. Hazards are not told, as for the squares.
 
     Parameters
     ----------
@@ -107,7 +64,6 @@ class ScoresRequest(HazardsRequest):
     spared: Array
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         shape = (len(self.point.question.times), len(self.point.coefficients))
         for name in ("mean", "drift", "spared"):
             check_array(name, getattr(self, name), shape)

@@ -189,12 +189,15 @@ def exposures(rows: Rows, slots: Slots, spent: Floats, tied: Floats) -> Floats:
     return np.asarray(slots.during(spent, rows.first, rows.cell) - spared)
 
 
-def score_products(rows: Rows, slots: Slots, columns: Floats, risk: Floats, request: ScoresRequest) -> Floats:
-    """Return the sum over clusters of the products of their summed score residuals, (columns, columns).
+def score_products(
+    rows: Rows, columns: Floats, risk: Floats, hazards: tuple[Floats, Floats], request: ScoresRequest
+) -> Floats:
+    """Return the sum over clusters of the products of their summed score residuals, (columns, columns); `hazards` as `spent` and `tied` of the squares.
 
     The score residual of a record is the slope of the score in its case weight, times that weight (Lin, Wei 1989; with Efron's ties as R's survival).
     """
-    hazard = exposures(rows, slots, request.spent[:, None], request.tied[:, None])
+    slots, (spent, tied) = request.point.question.slots, hazards
+    hazard = exposures(rows, slots, spent[:, None], tied[:, None])
     drift = exposures(rows, slots, request.drift, request.spared)
     at_event = np.where(rows.event[:, None], columns - slots.spread(request.mean)[rows.cell], 0.0)
     residuals = rows.weight[:, None] * at_event - risk[:, None] * (columns * hazard - drift)

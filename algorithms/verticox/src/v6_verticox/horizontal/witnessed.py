@@ -6,6 +6,7 @@ them against each other. Masked vectors tell no more than their sum, as in centr
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,16 +59,20 @@ class Shown(Message):
             raise ValueError("the smallest count is no number of records")
 
 
-class Opening(Message):
-    """Base of a request for a sum from which later rounds follow, on any grid."""
+class OfRecords(Message, ABC):
+    """Base of a request about a station's records."""
 
     @property
+    @abstractmethod
     def asked(self) -> Question:
         """What is asked of the records."""
-        raise NotImplementedError
 
 
-class Following(Message):
+class Opening(OfRecords):
+    """Base of a request for a sum from which later rounds follow, on any grid."""
+
+
+class Following(OfRecords):
     """Base of a request that follows from a sum over all stations.
 
     Parameters
@@ -78,10 +83,16 @@ class Following(Message):
 
     shown: Shown | None = field(default=None, kw_only=True)
 
+
+class Asking(OfRecords):
+    """Base of a request that has its question itself."""
+
+    question: Question
+
     @property
     def asked(self) -> Question:
-        """What is asked of the records, as it follows from the sum."""
-        raise NotImplementedError
+        """What is asked of the records."""
+        return self.question
 
 
 @dataclass(frozen=True)

@@ -118,19 +118,7 @@ def as_stored(frame: Any) -> Any:
 def with_truths(path: Path, sheet: str | None, frame: Any) -> Any:
     """Return a sheet in which TRUE is told from 1 and FALSE from 0: of those that are equal pandas takes the first in a column for all.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    sheet : str, optional
-        Its sheet; the first one if not given.
-    frame : pandas.DataFrame
-        What pandas read of it, names from its first row.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Of the given one nothing changes.
+    Parameters are those of `check_read`; nothing of the frame changes.
     """
     with ZipFile(path) as book:
         chosen = _chosen(book, sheet)

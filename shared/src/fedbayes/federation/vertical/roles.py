@@ -162,10 +162,8 @@ def setup_of(
     arguments.check_choice("records", records, RECORDS)
     if len(parties.stations) < 2:
         raise ThresholdError("private products need two or more organizations with data; include more of them")
-    chosen = choose_helper(federation, parties, helper)
-    rules = check_bins(bins)
-    states = check_domain(domain)
-    union = records == "union"
+    chosen, union = choose_helper(federation, parties, helper), records == "union"
+    rules, states = check_bins(bins), check_domain(domain)
     if union and not chosen:
         raise ArgumentError("records: a union needs a helper; name an organization without data")
     if union and not id_column:

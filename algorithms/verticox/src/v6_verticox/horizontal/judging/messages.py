@@ -17,7 +17,7 @@ from fedbayes.typing import Array
 from ...cox.baseline import Step, steps_of
 from ...cox.row_products import product
 from ..messages import Question
-from ..witnessed import Following, Opening
+from ..witnessed import Asking, Following, OfRecords, Opening
 
 FINE = 64
 """Places of the linear predictor in one unit: of two records in one place one has at most e^(1/64), 1.016 times the risk of the other."""
@@ -53,7 +53,7 @@ def asked_by(model: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-class Applied(Message):
+class Applied(Asking):
     """A model and the records that it is applied to.
 
     Parameters
@@ -65,7 +65,6 @@ class Applied(Message):
         coefficients and offset from it.
     """
 
-    question: Question
     model: dict[str, Any]
 
     def __post_init__(self) -> None:
@@ -111,13 +110,8 @@ class Applied(Message):
         return np.asarray(product(columns, self.coefficients * half) + (self.coefficients @ middle - self.offset))
 
 
-class HazardRequest(Following, Applied):
+class HazardRequest(Applied, Following):
     """Ask for the sums of case weights, and of relative risks, by time of the united grid, of which a baseline follows."""
-
-    @property
-    def asked(self) -> Question:
-        """What is asked of the records."""
-        return self.question
 
     @property
     def is_asked_as_modelled(self) -> bool:
@@ -164,8 +158,8 @@ class Judged(Applied):
         return len(self.question.sizes)
 
 
-class PredictorsRequest(Opening):
-    """Ask for the counts of events and censored records by time of the grid, and of records by place of their linear predictor."""
+class OfModel(OfRecords):
+    """Base of a request about a model and the records that it is judged on."""
 
     judged: Judged
 
@@ -175,19 +169,21 @@ class PredictorsRequest(Opening):
         return self.judged.question
 
 
-class MeasuresRequest(Following):
+class PredictorsRequest(OfModel, Opening):
+    """Ask for the counts of events and censored records by time of the grid, and of records by place of their linear predictor."""
+
+
+class MeasuresRequest(OfModel, Following):
     """Ask for the records by bin of the linear predictor and united time, and for sums of predicted survival and of squared errors.
 
     Bins, united times and weights are not told: each station works them out of the counts over all stations.
 
     Parameters
     ----------
-    judged : Judged
     ends : ndarray of int64, (moments,)
         Places in the grid of the times at which survival is judged, rising.
     """
 
-    judged: Judged
     ends: Array
 
     def __post_init__(self) -> None:
@@ -195,11 +191,6 @@ class MeasuresRequest(Following):
         if not len(self.ends) or self.ends[-1] >= self.judged.times or np.any(np.diff(self.ends) < 1):
             raise ValueError("ends must be times of the grid that rise")
         _ = self.judged.steps
-
-    @property
-    def asked(self) -> Question:
-        """What is asked of the records."""
-        return self.judged.question
 
 
 class TableRequest(Message):

@@ -106,7 +106,6 @@ def partial_table(station: Station, request: TableRequest) -> SumReply:
 def _(request: MeasuresRequest, station: Station) -> None:
     station.kept("judged")
     _bind(station, request.judged)
-    _together(station, request)
 
 
 def _together(station: Station, request: MeasuresRequest) -> Measures:
