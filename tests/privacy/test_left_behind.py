@@ -16,7 +16,9 @@ from views_cases import Question, arguments_of, question_files
 
 from fedbayes.federation.errors import AlgorithmError, DataProblem
 from fedbayes.federation.guards import refusing
-from fedbayes.federation.node.memory import Memory
+from fedbayes.federation.node import secrets
+from fedbayes.federation.node.memory import AGGREGATOR_FILES, Memory
+from fedbayes.federation.node.platform import Origin, Run
 from fedbayes.federation.node.policy import Policy
 from fedbayes.federation.station import Station
 
@@ -153,6 +155,37 @@ def test_control_unwiped_keys_and_arrays_stay() -> None:
 
     with mock.patch.object(Memory, "wipe", wiping):
         assert {name.partition("-")[0] for name in failed(question, marked)} == {"private_key", "kept", "fact"}
+
+
+def drafted(folder: Path) -> Memory:
+    """Return the memory of a job whose container, of a station and of central, is killed each time that a file has got its name, before its draft is gone."""
+    memory = Memory(Run(1, 1, folder, True), Origin(1, 1, "image", 1, "now"))
+    with mock.patch.object(secrets.os, "unlink"):
+        memory.keys()
+        memory.once("fact", b"told")
+        memory.keep("rows")
+        for name in AGGREGATOR_FILES:
+            secrets.own_keys(memory.path, name)
+    return memory
+
+
+def kinds(memory: Memory) -> list[str]:
+    return sorted(path.name.split("-")[0] for path in memory.path.iterdir() if path.name.startswith(LEFT))
+
+
+def test_nothing_stays_of_what_a_killed_container_was_writing(tmp_path: Path) -> None:
+    memory = drafted(tmp_path)
+    memory.wipe()
+    assert kinds(memory) == ["aggregator"] * 4
+    memory.wipe_aggregator()
+    assert kinds(memory) == []
+
+
+def test_control_a_draft_is_the_key_of_the_job(tmp_path: Path) -> None:
+    memory = drafted(tmp_path)
+    assert kinds(memory) == sorted(["aggregator"] * 4 + ["fact", "kept", "private_key"] * 2)
+    held = {path.read_bytes() for path in memory.path.glob("private_key*")}
+    assert held == {memory.keys().private_bytes}
 
 
 def test_a_list_of_functions_without_the_end_of_a_job_keeps_no_keys() -> None:

@@ -12,9 +12,12 @@ from test_honest_fraction import FILES, LABELLED
 
 import v6_dp_naive_bayes
 from fedbayes.federation.errors import AlgorithmError, MessageError
+from fedbayes.federation.node import memory as memory_module
 from fedbayes.federation.node.memory import Memory
 from fedbayes.federation.node.platform import Origin, Run
+from fedbayes.federation.node.secrets import own_keys
 from fedbayes.federation.rounds import Federation
+from fedbayes.mpc.relay import KeyPair
 
 ASKED = {**LABELLED, "epsilon": 1.0}
 
@@ -51,6 +54,37 @@ def test_a_round_that_runs_while_the_job_ends_keeps_nothing(tmp_path: Path) -> N
     memory = Memory(Run(1, 1, tmp_path, True), Origin(1, 1, "image", 1, "now"))
     memory.once("scored", b"by one label")
     memory.wipe()
-    for late in (lambda: memory.once("scored", b"by another"), lambda: memory.keep("scored"), memory.keys):
+    late = (
+        lambda: memory.once("scored", b"by another"),
+        lambda: memory.keep("scored"),
+        lambda: memory.note("scored", 1),
+        memory.keys,
+    )
+    for written in late:
         with pytest.raises(MessageError, match="the job is over at this station"):
-            late()
+            written()
+    assert secrets_in(memory) == []
+
+
+def test_nor_does_a_key_that_is_made_while_the_job_ends(tmp_path: Path) -> None:
+    memory = Memory(Run(1, 1, tmp_path, True), Origin(1, 1, "image", 1, "now"))
+
+    def made(folder: Path) -> KeyPair:
+        memory.wipe()
+        return own_keys(folder)
+
+    with mock.patch.object(memory_module, "own_keys", made), pytest.raises(MessageError, match="the job is over"):
+        memory.keys()
+    assert secrets_in(memory) == []
+
+
+def secrets_in(memory: Memory) -> list[str]:
+    return [path.name for path in memory.path.iterdir() if path.name.startswith(("fact-", "kept-", "private_key"))]
+
+
+def test_control_written_late_a_kept_array_stays(tmp_path: Path) -> None:
+    memory = Memory(Run(1, 1, tmp_path, True), Origin(1, 1, "image", 1, "now"))
+    memory.wipe()
+    with mock.patch.object(Memory, "check_not_over"):
+        memory.keep("scored")
+    assert [name.partition("-")[0] for name in secrets_in(memory)] == ["kept"]

@@ -108,8 +108,9 @@ class Memory:
 
     def once(self, name: str, content: bytes) -> bytes:
         """Write a fact of the job unless it was written before, and return what stands there."""
-        written = once(self._file("fact", name), content)
-        self.check_not_over()
+        path = self._file("fact", name)
+        written = once(path, content)
+        self.check_not_over(path)
         return written
 
     def read(self, name: str) -> bytes | None:
@@ -121,8 +122,9 @@ class Memory:
 
     def note(self, kind: str, content: Any) -> None:
         """Add plain JSON to what the job has noted of a kind, once."""
-        append(self._file("fact", kind), json.dumps(content).encode())
-        self.check_not_over()
+        path = self._file("fact", kind)
+        append(path, json.dumps(content).encode())
+        self.check_not_over(path)
 
     def noted(self, kind: str) -> list[Any]:
         """Return what `note` added of a kind, in order."""
@@ -161,8 +163,9 @@ class Memory:
 
     def keep(self, name: str, **arrays: Array) -> bool:
         """Keep arrays for later rounds of this job at this station (the first writer wins); return whether it was this call that kept them."""
-        kept = first(self._file("kept", name), lambda file: write_arrays(file, arrays))
-        self.check_not_over()
+        path = self._file("kept", name)
+        kept = first(path, lambda file: write_arrays(file, arrays))
+        self.check_not_over(path)
         return kept
 
     def kept(self, name: str) -> dict[str, Array]:
@@ -219,27 +222,35 @@ class Memory:
     def keys(self) -> KeyPair:
         """Return this station's key pair of the job, made when first asked for; `MessageError` if the job has ended here."""
         self.check_not_over()
-        self._keys = self._keys or own_keys(self.path)
+        if self._keys is None:
+            self._keys = own_keys(self.path)
+            self.check_not_over(f"{self.path}/{KEY_FILE}")
         return self._keys
 
-    def check_not_over(self) -> None:
+    def check_not_over(self, *written: str) -> None:
         """Raise `MessageError` if the job has ended here: what it may ask once was forgotten with its keys, and a second opening would ask it again.
 
-        Who writes a fact looks after writing it: the mark is there before the first fact goes.
+        Who writes a fact looks after writing it: the mark is there before the first fact goes. What was `written` after those went is removed.
         """
         if os.path.exists(f"{self.path}/{OVER_FILE}"):
+            for path in written:
+                Path(path).unlink(missing_ok=True)
             raise MessageError("the job is over at this station; start another task")
 
     def wipe(self) -> None:
-        """Mark the job as over and remove keys and kept arrays; sealed replies stay, those that were left for central too, for a repeat by the platform."""
+        """Mark the job as over and remove keys and kept arrays, and drafts of them that a killed container left; sealed replies stay for a repeat by the
+        platform, those that were left for central too.
+        """
         once(self.path / OVER_FILE, b"")
         self._facts.clear()
         self._keys = None
-        for pattern in ("kept-*", "fact-*", KEY_FILE):
-            for path in self.path.glob(pattern):
-                path.unlink(missing_ok=True)
+        self._remove("kept-", "fact-", KEY_FILE)
 
     def wipe_aggregator(self) -> None:
-        """Remove the keys of central."""
-        for name in AGGREGATOR_FILES:
-            (self.path / name).unlink(missing_ok=True)
+        """Remove the keys of central, and drafts of them."""
+        self._remove(*AGGREGATOR_FILES)
+
+    def _remove(self, *kinds: str) -> None:
+        """Remove all files whose names begin so: `secrets.once` writes a file under its name with an ending first."""
+        for path in (path for kind in kinds for path in self.path.glob(f"{kind}*")):
+            path.unlink(missing_ok=True)
