@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from harness.inprocess import IMAGE, InProcess
+from harness.inprocess import IMAGE, LABEL, InProcess
 
 from fedbayes.federation.gate import Masked
 from fedbayes.federation.guards import announced
@@ -100,7 +100,8 @@ class Researcher:
         roles = {member: "helper" if member == self.helper else "station" for member in names}
         cards = {member: card if member == self.victim else self._card(member) for member in names}
         what = (self.session, IMAGE, self.running.module.__name__, "fit", "", self.central)
-        self.manifest = Manifest(*what, names, roles, cards, announced=announced.digest(preflight))
+        agreed: dict[str, Any] = {"announced": announced.digest(preflight), "database": {"label": LABEL}}
+        self.manifest = Manifest(*what, names, roles, cards, **agreed)
 
     def _card(self, member: int) -> Card:
         return Card(member, self.keys[member].public_bytes)

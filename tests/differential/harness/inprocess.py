@@ -45,7 +45,7 @@ class Client:
         self.wait_for_results = self.result.from_task
 
     def request(self, endpoint: str, *_: Any, **__: Any) -> Any:
-        kind, number, *rest = endpoint.strip("/").split("/")
+        kind, number, *rest = endpoint.partition("?")[0].strip("/").split("/")
         if kind == "organization":
             return self.organization.get(number)
         if kind != "task":
@@ -164,6 +164,7 @@ class InProcess:
             "image": IMAGE,
             "databases": [{"label": LABEL}],
             "init_org": {"id": initiator, "link": f"/api/organization/{initiator}"},
+            "runs": [{"organization": {"id": initiator}}],
             "collaboration": {"id": 1},
         }
         return number

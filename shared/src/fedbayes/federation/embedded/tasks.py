@@ -98,4 +98,5 @@ class TaskState:
             "image": self.image,
             "init_org": {"id": self.init_org},
             "databases": self.databases,
+            "runs": [{"organization": {"id": run.organization}} for run in self.runs],
         }

@@ -16,6 +16,7 @@ from ..node.policy import Policy
 from ..perimeter import peers
 from ..perimeter.envelope import Request
 from ..perimeter.manifest import Manifest, ModelClaim, model_digest
+from ..tables import node_databases
 from . import announced, dictionaries
 
 WITHOUT_MANIFEST = ("partial_open_channel", "partial_close")
@@ -53,6 +54,10 @@ def check(station: TableReader, run: platform.Run, origin: platform.Origin, requ
     if request.body is not None:
         raise MessageError("the request is not sealed for this station; the job stops")
     manifest = _manifest(station, run, origin, request)
+    if manifest.database != node_databases.asked():
+        raise MessageError(
+            "the sub-task asks for another database than the job, or for other rows of it; the job stops"
+        )
     if not set(request.participants) <= set(manifest.members):
         raise MessageError("an organization takes part in this round that is no member of the job")
     if request.function not in ALWAYS:

@@ -22,6 +22,7 @@ from ..perimeter import acquaintance, peers
 from ..perimeter.manifest import Manifest
 from ..perimeter.opening import Checked, OpenReply, OpenRequest, Parties, Preflight, Task
 from ..results import provenance, strict_json, versions
+from ..tables import node_databases
 from .loudness import noise_warnings
 from .nodes import Nodes
 from .outset import Outset
@@ -189,6 +190,7 @@ class Job(Outset, ABC):
                 dictionary=dictionaries.digest(self.dictionary),
                 announced=announced.digest(preflight),
                 honest_fraction=self.honest_fraction,
+                database=node_databases.asked(),
             )
         except ValueError as problem:
             raise MessageError(f"{problem}; the job stops") from None

@@ -200,14 +200,18 @@ def confirmed(origin: Origin) -> Origin:
     Raises
     ------
     PolicyError
-        If central's task is of another job or image, or a sub-task itself: a station that is asked something could else ask in its turn.
+        If central's task is of another job or image, or a sub-task itself: a station that is asked something could else ask in its turn. Or if it does not run
+        where the sub-task was made: the server gives the token of a task to every node of the collaboration.
     """
     if origin.created_at:
         return origin
-    parent = ask(f"task/{origin.parent}")
-    if not isinstance(parent, dict) or parent.get("id") != origin.parent or parent.get("job_id") != origin.job:
-        raise _no_origin()
-    if parent.get("image") != origin.image or parent.get("parent"):
+    parent = ask(f"task/{origin.parent}?include=runs")
+    try:
+        told = (parent["id"], parent["job_id"], parent["image"], parent["parent"] or None)
+        asked = [run["organization"]["id"] for run in parent["runs"]]
+    except (KeyError, TypeError):
+        raise _no_origin() from None
+    if told != (origin.parent, origin.job, origin.image, None) or origin.organization not in asked:
         raise _no_origin()
     return Origin(origin.job, origin.parent, origin.image, origin.organization, str(parent.get("created_at")))
 

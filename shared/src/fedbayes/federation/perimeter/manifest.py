@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -203,6 +204,8 @@ class Manifest(Message):
         Digest of what the job announced to every station before its first answer (`announced`); empty if nothing.
     honest_fraction : float
         Part of the stations whose shares of noise are counted on: no round may count on more.
+    database : dict of str to str
+        The ``label`` of the database that the task asks for, and what it says of it (`node_databases.asked`): no sub-task of the job may name another.
     """
 
     session: str
@@ -218,6 +221,7 @@ class Manifest(Message):
     dictionary: str = ""
     announced: str = ""
     honest_fraction: float = HONEST_FRACTION
+    database: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check that every member has a name, a role, and keys of its own."""

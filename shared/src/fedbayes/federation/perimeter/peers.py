@@ -239,6 +239,7 @@ def keep_manifest(folder: Path, manifest: Manifest, preflight: Preflight | None)
         "function": f"{manifest.algorithm}.{manifest.function}",
         "arguments": manifest.arguments,
         "dictionary": manifest.dictionary,
+        "database": manifest.database,
         "honest_fraction": manifest.honest_fraction,
         "announced": None if preflight is None else {name: encode(getattr(preflight, name)) for name in NOTED},
         "aggregator": manifest.aggregator,

@@ -17,16 +17,22 @@ FILTER = "filter_range"
 """The one step of preprocessing that vantage6 4.15 has."""
 LIMITS, INCLUDED = ("min_", "max_"), ("include_min", "include_max")
 """Its parameters beside the column."""
+SAID = ("QUERY", "SHEET_NAME", "PREPROCESSING")
+"""What a task may say of a database beside its label, as vantage6 4.15 names it in a container's environment."""
+
+
+def asked() -> dict[str, str]:
+    """Return the label of the database that the task asks for, whether this node has it or not, and what it says of it; the same in all containers of a job."""
+    label = next((label for label in os.environ.get("USER_REQUESTED_DATABASE_LABELS", "").split(",") if label), "")
+    said = {name.lower(): os.environ.get(f"{label.upper()}_{name}", "") for name in SAID}
+    return {name: text for name, text in {"label": label, **said}.items() if text}
 
 
 def requested_label() -> str | None:
     """Return the label of the database that the task asks for, if this node has it."""
-    labels = [label for label in os.environ.get("USER_REQUESTED_DATABASE_LABELS", "").split(",") if label]
-    for label in labels[:1]:
-        uri = os.environ.get(f"{label.upper()}_DATABASE_URI", "")
-        if uri and (os.path.exists(uri) or database_kind(label) in ADDRESSED):
-            return label
-    return None
+    label = asked().get("label", "")
+    uri = os.environ.get(f"{label.upper()}_DATABASE_URI", "") if label else ""
+    return label if uri and (os.path.exists(uri) or database_kind(label) in ADDRESSED) else None
 
 
 def database_kind(label: str) -> str:
