@@ -195,7 +195,7 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
     name, declared = function.__name__, arguments_of(function)
     defaults = {one.name: one.default for one in declared.declared()}
 
-    def body(federation: Federation, **arguments: Any) -> dict[str, Any]:
+    def body(federation: Federation, /, **arguments: Any) -> dict[str, Any]:
         """Fill arguments from the study's dictionary, check all of them, warn of those that have no effect, and call the function."""
         asked = declared.read(name, dictionaries.taken(federation, defaults, arguments))
         for text in asked.unused():

@@ -110,11 +110,10 @@ def _check_new(
     if central is not None and central.identity != (request.signer if request.lasting else b""):
         raise MessageError("the requests are not signed by the organization that runs central; the job stops")
     marks = peers.marks_of(manifest, run.organization)
+    names = {manifest.aggregator: listed.get(manifest.aggregator, str(manifest.aggregator)), **manifest.names}
     if central is None:
-        marks[listed.get(manifest.aggregator, str(manifest.aggregator))] = (
-            fingerprint(request.signer) if request.lasting else ""
-        )
-    peers.believe(station.policy, marks, {name: number for number, name in listed.items()})
+        marks[names[manifest.aggregator]] = fingerprint(request.signer) if request.lasting else ""
+    peers.believe(station.policy, marks, peers.ids_of(names))
     folder = station.policy.folder()
     if folder is not None:
         peers.keep_manifest(folder, manifest, announced.kept(station.memory))

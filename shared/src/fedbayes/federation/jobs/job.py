@@ -196,7 +196,7 @@ class Job(Outset, ABC):
             raise MessageError(f"{problem}; the job stops") from None
         manifest.check_cards()
         marks = peers.marks_of(manifest, self.organization)
-        peers.believe(self.policy, marks, {name: member for member, name in self.names.items()})
+        peers.believe(self.policy, marks, peers.ids_of(manifest.names))
         return manifest
 
     @staticmethod

@@ -33,7 +33,7 @@ def believed(policy: Policy, names: Mapping[int, str]) -> dict[int, str]:
     """
     if policy.pinned_keys is not None:
         pinned = policy.pinned_keys
-        return {member: pinned.get(name, pinned.get(str(member), ""))[:MARK_DIGITS] for member, name in names.items()}
+        return {member: peers.pinned_for(pinned, name, member)[:MARK_DIGITS] for member, name in names.items()}
     folder = policy.folder()
     marks = {} if folder is None else {peer.name: peer.fingerprint for peer in peers.KnownPeers(folder).list()}
     return {member: marks[name][:MARK_DIGITS] for member, name in names.items() if name in marks}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ...mpc.relay import SigningPair, fingerprint
-from ..errors import PolicyError
+from ..errors import MessageError, PolicyError
 from ..messages.codec import encode
 from ..node.policy import Policy
 from ..node.secrets import once
@@ -170,9 +170,14 @@ def check_pins(marks: dict[str, str], ids: dict[str, int], pinned: dict[str, str
         Naming the first that does not.
     """
     for name, mark in marks.items():
-        wanted = pinned.get(name, pinned.get(str(ids[name])))
-        if not mark or wanted is None or not hmac.compare_digest(wanted, mark):
+        if not mark or pinned_for(pinned, name, ids[name]) != mark:
             raise not_pinned(name)
+
+
+def pinned_for(pinned: Mapping[str, str], name: str, number: int) -> str:
+    """Return the fingerprint that is pinned for an organization, by name or by id; empty if there is none, or another one by each: names are a server's."""
+    wanted = {pinned[key] for key in (name, str(number)) if key in pinned}
+    return wanted.pop() if len(wanted) == 1 else ""
 
 
 def changed(name: str, mark: str) -> PolicyError:
@@ -217,6 +222,13 @@ def believe(policy: Policy, marks: dict[str, str], ids: dict[str, int]) -> None:
     if policy.pinned_keys is not None:
         check_pins(marks, ids, policy.pinned_keys)
     KnownPeers(folder).meet(marks, policy.pinned_keys is not None)
+
+
+def ids_of(names: Mapping[int, str]) -> dict[str, int]:
+    """Return name -> id; `MessageError` if two organizations have one name, of which one would pass for the other."""
+    if len(set(names.values())) != len(names):
+        raise MessageError("the server calls two organizations of this job alike; the job stops")
+    return {name: number for number, name in names.items()}
 
 
 def marks_of(manifest: Manifest, own: int) -> dict[str, str]:
