@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -21,6 +22,7 @@ from fedbayes.federation.jobs import job
 from fedbayes.federation.jobs.job import Job
 from fedbayes.federation.jobs.nodes import Nodes
 from fedbayes.federation.jobs.transport import Transport
+from fedbayes.federation.node.memory import Memory
 from fedbayes.federation.perimeter.opening import OpenRequest
 from fedbayes.federation.station import Station
 
@@ -103,3 +105,42 @@ def test_control_uncounted_one_station_alone_tells_its_table() -> None:
 
 def test_control_with_a_manifest_they_answer() -> None:
     assert asked(LOCAL, dict(LOCAL.limits))["model"]
+
+
+def looking_at_once(self: Memory, name: str) -> bytes | None:
+    """As two containers do that are started at the same time: neither finds what the other one is about to write."""
+    return None if name == "manifest" else READ(self, name)
+
+
+DESCENT = next(one for one in EACH if (one.method, one.function) == ("discriminative_naive_bayes", "fit"))
+READ, ONCE = Memory.read, Memory.once
+
+
+def with_two_manifests() -> Any:
+    """Return the model of a job whose steps have a manifest of their own, as if all rounds were asked at the same time."""
+    prepare = Transport.prepare
+
+    def prepared(self: Transport, function: str, *asked: Any) -> Any:
+        if function == "partial_step" and self.manifest is not None:
+            self.start(replace(self.manifest, arguments="0" * 64))
+        self._has_manifest.clear()
+        return prepare(self, function, *asked)
+
+    with (
+        mock.patch.object(Transport, "prepare", prepared),
+        mock.patch.object(Memory, "read", looking_at_once),
+    ):
+        return asked(DESCENT, dict(DESCENT.limits))["model"]
+
+
+def test_a_job_has_one_manifest_however_many_are_shown_at_once() -> None:
+    with pytest.raises(MessageError, match="the manifest of the job has changed"):
+        with_two_manifests()
+
+
+def test_control_where_the_last_one_is_believed_both_are_answered() -> None:
+    def written(self: Memory, name: str, content: bytes) -> bytes:
+        return content if name == "manifest" else ONCE(self, name, content)
+
+    with mock.patch.object(Memory, "once", written):
+        assert with_two_manifests()

@@ -76,14 +76,12 @@ def _check_keys(station: Member, request: Request) -> None:
 
 def _manifest(station: TableReader, run: platform.Run, origin: platform.Origin, request: Request) -> Manifest:
     kept = station.memory.read("manifest")
-    if kept is not None:
-        manifest: Manifest = decode(Manifest, json.loads(kept))
-    elif request.manifest is not None:
-        manifest = request.manifest
-        _check_new(station, run, origin, request, manifest)
-        station.memory.once("manifest", json.dumps(encode(manifest)).encode())
-    else:
+    if kept is None and request.manifest is not None:
+        _check_new(station, run, origin, request, request.manifest)
+        kept = station.memory.once("manifest", json.dumps(encode(request.manifest)).encode())
+    if kept is None:
         raise MessageError("this station has not seen the manifest of the job; start the job again")
+    manifest: Manifest = decode(Manifest, json.loads(kept))
     if manifest.hash != request.manifest_hash:
         raise MessageError("the manifest of the job has changed; the job stops")
     return manifest
