@@ -181,6 +181,16 @@ def test_nothing_stays_of_what_a_killed_container_was_writing(tmp_path: Path) ->
     assert kinds(memory) == []
 
 
+def test_nor_of_what_central_left_for_a_station_that_had_ended_the_job(tmp_path: Path) -> None:
+    """As when its node runs it again."""
+    memory = Memory(Run(1, 1, tmp_path, True), Origin(1, 1, "image", 1, "now"))
+    memory.wipe()
+    memory.leave(b"a long request")
+    assert kinds(memory) == ["fact"]
+    memory.wipe_aggregator()
+    assert kinds(memory) == []
+
+
 def test_control_a_draft_is_the_key_of_the_job(tmp_path: Path) -> None:
     memory = drafted(tmp_path)
     assert kinds(memory) == sorted(["aggregator"] * 4 + ["fact", "kept", "private_key"] * 2)

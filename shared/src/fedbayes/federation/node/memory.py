@@ -247,8 +247,10 @@ class Memory:
         self._remove("kept-", "fact-", KEY_FILE)
 
     def wipe_aggregator(self) -> None:
-        """Remove the keys of central, and drafts of them."""
+        """Remove the keys of central, drafts of them, and what it has left for a station of its organization where the job is over already."""
         self._remove(*AGGREGATOR_FILES)
+        if (self.path / OVER_FILE).exists():
+            self._remove("fact-")
 
     def _remove(self, *kinds: str) -> None:
         """Remove all files whose names begin so: `secrets.once` writes a file under its name with an ending first."""
