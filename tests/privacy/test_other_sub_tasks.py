@@ -21,9 +21,10 @@ import pytest
 from harness.inprocess import LABEL, InProcess
 from one_process import OneProcess
 
-from fedbayes.federation.errors import MessageError, StationError
+from fedbayes.federation.errors import MessageError, PolicyError, StationError
 from fedbayes.federation.guards import arrival
 from fedbayes.federation.node import platform
+from fedbayes.federation.node.platform import Origin, Run
 
 DOMAIN = {"y": {"categories": ["n", "p"]}, "f": {"categories": ["a", "b", "c"]}}
 EXACT = {"label": "y", "domain": DOMAIN, "features": ["f"], "noise": "none"}
@@ -155,3 +156,47 @@ def test_no_node_is_central_of_a_task_that_others_were_asked(runs: Any) -> None:
 @pytest.mark.parametrize("runs", [asked(2), asked(1, 2)], ids=str)
 def test_control_who_was_asked_is(runs: Any) -> None:
     assert (run_by(2, runs) == sum(counts(table(place)) for place in range(3))).all()
+
+
+# -- odd answers -------------------------------------------------------------------------------------------------------------
+
+ODD = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    float("inf"),
+    float("nan"),
+    "",
+    "7",
+    [],
+    {},
+    [1],
+    {"id": None},
+    {"id": [1]},
+    10**30,
+    "9" * 5000,
+]
+SUB_TASK = {"id": 9, "job_id": 5, "parent": {"id": 6}, "image": "image", "init_org": {"id": 3}}
+PARENT = {"id": 6, "job_id": 5, "parent": None, "image": "image", "created_at": "then", "runs": asked(3)}
+ORIGIN = Origin(5, 6, "image", 3, "then")
+
+
+def told_of(sub_task: Any, parent: Any) -> Origin:
+    answers = {"task/9": sub_task, "task/6": parent}
+    with mock.patch.object(platform, "ask", lambda endpoint: answers.get(endpoint.partition("?")[0])):
+        return platform.confirmed(platform.sub_task_origin(Run(2, 9, Path(), False)))
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: str(odd)[:20])
+def test_odd_answers_of_the_platform_are_no_origin(odd: Any) -> None:
+    assert told_of(SUB_TASK, PARENT) == ORIGIN
+    told: list[tuple[Any, Any]] = [(odd, PARENT), (SUB_TASK, odd)]
+    told += [({**SUB_TASK, field: odd}, PARENT) for field in SUB_TASK]
+    told += [(SUB_TASK, {**PARENT, field: odd}) for field in PARENT if field != "created_at"]
+    for sub_task, parent in told:
+        if sub_task == SUB_TASK and not odd and parent == {**PARENT, "parent": odd}:
+            continue  # as of a task of the researcher's
+        with pytest.raises(PolicyError, match="answers only the central function"):
+            told_of(sub_task, parent)

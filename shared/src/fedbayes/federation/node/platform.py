@@ -190,7 +190,7 @@ def sub_task_origin(run: Run, mock_client: Any = None) -> Origin:
         return Origin(
             int(task["job_id"]), int(task["parent"]["id"]), str(task["image"]), int(task["init_org"]["id"]), ""
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise _no_origin() from None
 
 
@@ -240,7 +240,7 @@ def organizations() -> dict[int, str]:
                 int(entry["id"]): str(entry.get("name") or entry["id"])
                 for entry in ask(f"{listed}&page={page}")["data"]
             }
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise MessageError("the server's list of organizations is malformed; try again") from None
         if not set(entries) - set(names):
             break
