@@ -11,11 +11,15 @@ from unittest import mock
 
 import pytest
 from harness.inprocess import InProcess
+from one_process import OneProcess
+from party_kit import with_folders
+from test_first_scripts import FIT, labelled
+from test_pins_by_number import called
 from test_variants import EACH
 from views_cases import Question, arguments_of, question_files
 
 from fedbayes.federation.errors import AlgorithmError, DataProblem
-from fedbayes.federation.guards import refusing
+from fedbayes.federation.guards import arrival, refusing
 from fedbayes.federation.node import secrets
 from fedbayes.federation.node.memory import AGGREGATOR_FILES, Memory
 from fedbayes.federation.node.platform import Origin, Run
@@ -155,6 +159,44 @@ def test_control_unwiped_keys_and_arrays_stay() -> None:
 
     with mock.patch.object(Memory, "wipe", wiping):
         assert {name.partition("-")[0] for name in failed(question, marked)} == {"private_key", "kept", "fact"}
+
+
+IN_ONE_ROUND, IN_SEVERAL = (
+    ("dp_naive_bayes", {**FIT, "noise": "none"}),
+    ("discriminative_naive_bayes", {**FIT, "rounds": 2}),
+)
+
+
+def refused_by_stations(task: tuple[str, dict[str, Any]], folder: Path) -> set[str]:
+    """Return what is left where two stations know the key of the third by another name than the server now has for it, which they see in the manifest."""
+    parties, kept = with_folders(labelled(), folder), set[str]()
+
+    def leaving(self: InProcess, *_: Any) -> None:
+        kept.update(name.partition("-")[0] for name in left(self))
+        self._folder.cleanup()
+
+    with OneProcess(parties, policies={"*": {"ledger": "vault"}}, aggregator="c") as running:
+        running.run(task[0], "fit", task[1])
+        refused = pytest.raises(AlgorithmError, match="renamed shows the lasting key of another organization")
+        with mock.patch.object(InProcess, "__exit__", leaving), called({3: "renamed"}), refused:
+            running.run(task[0], "fit", task[1])
+    return kept
+
+
+@pytest.mark.parametrize("task", [IN_ONE_ROUND, IN_SEVERAL], ids=lambda task: task[0])
+def test_nothing_stays_where_a_station_refuses_the_manifest(task: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
+    """In the last round, of which nobody is told the end, or before: the end of the job is sealed as of that manifest."""
+    assert refused_by_stations(task, tmp_path) == set()
+
+
+def test_control_refused_before_the_round_begins_keys_stay(tmp_path: Path) -> None:
+    with mock.patch.object(arrival, "is_centrals", return_value=False):
+        assert refused_by_stations(IN_ONE_ROUND, tmp_path) == {"private_key", "fact"}
+
+
+def test_control_where_the_end_of_a_job_is_held_against_the_manifest_keys_stay(tmp_path: Path) -> None:
+    with mock.patch.object(arrival, "END", ""), mock.patch.object(arrival, "is_centrals", return_value=False):
+        assert refused_by_stations(IN_SEVERAL, tmp_path) == {"private_key", "fact"}
 
 
 def drafted(folder: Path) -> Memory:

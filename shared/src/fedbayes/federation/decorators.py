@@ -144,7 +144,7 @@ def _answer(function: Callable[..., Any], request_class: type, visit: _Visit, mo
         told = refusing.counted(station, failure)
         log_error(log_line(told))
         refusal = {"error": list(describe(told)), "spent": station.spent if station is not None else {}}
-        if not ends or station is None:
+        if not ends or not arrival.is_centrals(memory, request):
             return _seal(visit, refusal)
         content = refusal  # of the last round: nobody asks this station again, nor tells it that the job is over
     sealed = memory.record(

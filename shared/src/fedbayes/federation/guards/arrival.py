@@ -12,6 +12,7 @@ from ...mpc.relay import fingerprint, is_signed
 from ..errors import MessageError, PolicyError
 from ..messages.codec import decode, encode
 from ..node import platform
+from ..node.memory import Memory
 from ..node.policy import Policy
 from ..perimeter import peers
 from ..perimeter.envelope import Request
@@ -19,7 +20,9 @@ from ..perimeter.manifest import Manifest, ModelClaim, model_digest
 from ..tables import node_databases
 from . import announced, dictionaries
 
-WITHOUT_MANIFEST = ("partial_open_channel", "partial_close")
+SIGNER = "signer"
+END = "partial_close"
+WITHOUT_MANIFEST = ("partial_open_channel", END)
 """Functions of the job's first round, and of its end: nothing else is answered before the stations know who asks and among whom."""
 ALWAYS = (*WITHOUT_MANIFEST, "partial_schema", "partial_deal")
 """Functions that any job may call: they read no table."""
@@ -47,9 +50,11 @@ def check(station: TableReader, run: platform.Run, origin: platform.Origin, requ
     if run.organization not in chosen or len(set(chosen)) != len(chosen):
         raise MessageError("the request is for other stations")
     _check_keys(station, request)
-    if not request.manifest_hash:
-        if request.function not in WITHOUT_MANIFEST:
-            raise MessageError("the channel is not open; central must call open_channel first")
+    if not request.manifest_hash and request.function not in WITHOUT_MANIFEST:
+        raise MessageError("the channel is not open; central must call open_channel first")
+    if (
+        not request.manifest_hash or request.function == END
+    ):  # which holds where the station has refused the manifest, too
         return None
     if request.body is not None:
         raise MessageError("the request is not sealed for this station; the job stops")
@@ -67,11 +72,20 @@ def check(station: TableReader, run: platform.Run, origin: platform.Origin, requ
 
 def _check_keys(station: Member, request: Request) -> None:
     """Check that one key signs all requests of the job, and that replies to all are sealed for one: a reply that is recorded is sealed for that one alone."""
-    mark = request.signer + (b"\x01" if request.lasting else b"\x00") + request.reply_key
-    if station.memory.once("signer", mark) != mark:
+    mark = _mark_of(request)
+    if station.memory.once(SIGNER, mark) != mark:
         raise MessageError(
             "a request of this job is signed by another key than the first, or asks for a reply under other keys; the job stops"
         )
+
+
+def _mark_of(request: Request) -> bytes:
+    return request.signer + (b"\x01" if request.lasting else b"\x00") + request.reply_key
+
+
+def is_centrals(memory: Memory, request: Request) -> bool:
+    """Return whether a request is signed as the job's first: such a one ends the job at a station that refuses it for whatever reason."""
+    return memory.read(SIGNER) == _mark_of(request)
 
 
 def _manifest(station: TableReader, run: platform.Run, origin: platform.Origin, request: Request) -> Manifest:
