@@ -207,11 +207,11 @@ def confirmed(origin: Origin) -> Origin:
         return origin
     parent = ask(f"task/{origin.parent}?include=runs")
     try:
-        told = (parent["id"], parent["job_id"], parent["image"], parent["parent"] or None)
+        facts = (parent["id"], parent["job_id"], parent["image"], parent["parent"] or None)
         asked = [run["organization"]["id"] for run in parent["runs"]]
     except (KeyError, TypeError):
         raise _no_origin() from None
-    if told != (origin.parent, origin.job, origin.image, None) or origin.organization not in asked:
+    if facts != (origin.parent, origin.job, origin.image, None) or origin.organization not in asked:
         raise _no_origin()
     return Origin(origin.job, origin.parent, origin.image, origin.organization, str(parent.get("created_at")))
 
