@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import MembersError, ThresholdError
 from ..tables import node_databases
-from . import readings, selections, sources
+from . import readings, selections, sheets, sources
 from .cut_columns import FEW_BETWEEN, in_numbers, sets_few_between
 from .entered import Entered
 from .organizations import Answers, Members
@@ -191,6 +191,7 @@ class History:
             raise ThresholdError(REMEMBERS_NOTHING)
         columns = self.questions.columns()
         if self._folder is not None:
+            sheets.check(*self._place(), columns, self._policy.minimum_count)
             self._check_readings()
             for words in self._memory.noted(LEFT_OUT):
                 self._admit_rows(words)
