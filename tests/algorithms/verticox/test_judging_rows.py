@@ -69,7 +69,7 @@ def test_measures_are_those_of_the_pooled_records() -> None:
     time, event = frame["week"].to_numpy(float), frame["arrest"].to_numpy()
     assert (found["records"], found["events"], found["times"]) == (432, 114, [20.0, 35.0, 45.0])
     curve = survival.Steps(np.array(model["baseline"]["time"]), np.array(model["baseline"]["cumulative_hazard"]), 0.0)
-    predicted = survival.survival_at(curve, np.exp(risk), np.array([20.0, 35.0, 45.0]))
+    predicted = survival.survival_at(curve, risk, np.array([20.0, 35.0, 45.0]))
     wanted = survival.brier_scores(time, event, predicted, np.array([20.0, 35.0, 45.0]))
     np.testing.assert_allclose(found["brier_scores"], wanted, atol=1e-8)
     assert found["concordance"] == pytest.approx(concordance_index(time, -risk, event), abs=3e-3)
@@ -107,7 +107,7 @@ def test_calibration_is_that_of_the_groups_it_tells() -> None:
     risk = coefficients["age"] * frame["age"].clip(30, 90) - model["offset"]
     risk += frame["stage"].map({"I": 0.0, "II": coefficients["stage=II"], "III": coefficients["stage=III"]})
     curve = survival.Steps(np.array(model["baseline"]["time"]), np.array(model["baseline"]["cumulative_hazard"]), 0.0)
-    predicted = survival.survival_at(curve, np.exp(risk.to_numpy()), np.array([moment]))[:, 0]
+    predicted = survival.survival_at(curve, risk.to_numpy(), np.array([moment]))[:, 0]
     order = np.argsort(predicted, kind="stable")
     time, event = np.ceil(frame["months"].to_numpy()).clip(1), frame["died"].to_numpy()
     start = 0
@@ -161,7 +161,7 @@ def test_strata_are_compared_within_and_have_their_own_baselines() -> None:
     for part in model["baseline"]["strata"]:
         own = (frame["site"] == part["stratum"]).to_numpy()
         curve = survival.Steps(np.array(part["time"]), np.array(part["cumulative_hazard"]), 0.0)
-        predicted[own] = survival.survival_at(curve, np.exp(risk[own]), np.array([6.0, 12.0, 24.0]))
+        predicted[own] = survival.survival_at(curve, risk[own], np.array([6.0, 12.0, 24.0]))
     wanted_scores = survival.brier_scores(np.minimum(time, 37), seen, predicted, np.array([6.0, 12.0, 24.0]))
     np.testing.assert_allclose(found["brier_scores"], wanted_scores, atol=1e-8)
 
@@ -424,3 +424,10 @@ def test_censoring_weights_are_those_of_records() -> None:
     curve = survival.censoring_curve(time, event)
     np.testing.assert_allclose(1.0 / before, curve.at(np.arange(1.0, 8.0), left=True))
     np.testing.assert_allclose(1.0 / beyond[:-1], curve.at(np.arange(1.0, 7.0)))
+
+
+@pytest.mark.filterwarnings("error")
+def test_survival_of_a_predictor_beyond_what_e_can_be_raised_to() -> None:
+    curve = survival.Steps(np.array([1.0, 2.0]), np.array([0.1, 1e9]), 0.0)
+    found = survival.survival_at(curve, np.array([800.0, -800.0]), np.array([0.5, 1.0, 2.0]))
+    np.testing.assert_array_equal(found, [[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])

@@ -74,3 +74,11 @@ def test_gaps_of_pandas_are_gaps(dtype):
     found = predict_table(MODEL, table)
     assert found["linear_predictor"].isna().tolist() == [False, True, False, False]
     np.testing.assert_allclose(found["linear_predictor"].to_numpy()[[0, 2, 3]], WANTED[[0, 2, 3]], rtol=1e-15)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_predictor_beyond_what_e_can_be_raised_to_has_a_prediction():
+    table = pd.DataFrame({"x": [3000.0, -3000.0], "grade=who": [1, 1], "site": [1, 1]})
+    found = predict_table(MODEL, table, times=[0.5, 1.0])
+    assert np.isfinite(found.to_numpy(float)).all()
+    np.testing.assert_array_equal(found[["S(0.5)", "S(1)"]], [[1.0, 0.0], [1.0, 1.0]])

@@ -104,10 +104,10 @@ def too_few(who: str, least: int) -> str:
     return f"fewer organizations take part than {who} demands (minimum_organizations={least}); include more of them"
 
 
-def too_few_with_data(least: int) -> str:
+def too_few_with_data(who: str, least: int) -> str:
     """Return what is told where an exact sum would be over the rows of too few organizations: others mask too, and hide nobody."""
     return (
-        f"an exact sum would be over the rows of fewer organizations than this node demands (minimum_organizations={least}; those without data do not "
+        f"an exact sum would be over the rows of fewer organizations than {who} demands (minimum_organizations={least}; those without data do not "
         "count); include more of them, or give an epsilon"
     )
 

@@ -19,6 +19,7 @@ from .narrow import few
 
 PREDICTED_DIGITS = 6
 """Decimals of a group's mean predicted survival: of a mean near 0, which is that of the record with the least risk, more digits would tell that risk."""
+FARTHEST = 700.0  # of a linear predictor: e to more is no float
 SMALLEST = 1e-12  # of what is divided by: the chance of being observed, or records at risk, where rounding leaves none
 DECILES = np.linspace(0.1, 0.9, 9)  # of the events: about the times at which a model tells its baseline
 
@@ -173,9 +174,15 @@ def _at_risk(time: Floats, event: Array) -> tuple[Floats, Floats, Floats]:
     return times, at_risk, np.asarray(events, dtype=np.float64)
 
 
-def survival_at(baseline: Steps, risk: Floats, times: Floats) -> Floats:
-    """Return survival probabilities, (records, times); `baseline` is the cumulative hazard, `risk` the partial hazard."""
-    return np.asarray(np.exp(-np.outer(risk, baseline.at(times))))
+def partial_hazards(predictor: Floats) -> Floats:
+    """Return e to the linear predictor, which a float holds."""
+    return np.asarray(np.exp(np.minimum(predictor, FARTHEST)))
+
+
+def survival_at(baseline: Steps, predictor: Floats, times: Floats) -> Floats:
+    """Return survival probabilities, (records, times); `baseline` is the cumulative hazard."""
+    with np.errstate(over="ignore"):  # infinitely much hazard is no survival
+        return np.asarray(np.exp(-np.outer(partial_hazards(predictor), baseline.at(times))))
 
 
 def brier_scores(time: Floats, event: Array, survival: Floats, times: Floats, censoring: Steps | None = None) -> Floats:

@@ -197,5 +197,5 @@ def predicted_survival(outcome: Survival, predictor: Floats, curves: list[Curve]
             raise DataProblem(
                 "the outcome holder has a stratum that the model was not fitted on; leave its records out"
             )
-        predicted[rows] = measures.survival_at(known[name], np.exp(predictor[rows]), times)
+        predicted[rows] = measures.survival_at(known[name], predictor[rows], times)
     return predicted

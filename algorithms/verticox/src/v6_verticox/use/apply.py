@@ -15,7 +15,7 @@ from fedbayes.federation.perimeter.manifest import outline_of
 from fedbayes.federation.vertical.declared import Matched
 from fedbayes.typing import Booleans, Floats
 
-from ..cox.survival import Steps, survival_at
+from ..cox.survival import Steps, partial_hazards, survival_at
 from ..messages.scoring import AssessReply, AssessRequest, read_sum
 from ..rounds.stages import sealed_parts
 from .arguments import Baseline, Evaluate, Predict
@@ -66,9 +66,9 @@ def predict(federation: Federation, asked: Predict) -> dict[str, Any]:
             "identifiers": [n for reply in replies.values() if reply.identifiers for n in reply.identifiers.value]
             or None,
             "linear_predictor": _of_complete(predictor, present),
-            "partial_hazard": _of_complete(np.exp(predictor), present),
+            "partial_hazard": _of_complete(partial_hazards(predictor), present),
             "times": wanted,
-            "survival": _of_complete(survival_at(steps, np.exp(predictor), wanted), present),
+            "survival": _of_complete(survival_at(steps, predictor, wanted), present),
         },
         privacy=common.privacy(False, reason=REASON, reveals={"central": seen, "researcher": seen, **JOINED}),
     )

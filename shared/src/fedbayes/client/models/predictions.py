@@ -22,6 +22,8 @@ from .networks import networks_of, states_of
 if TYPE_CHECKING:
     import pandas as pd
 
+FARTHEST = 700.0  # of a linear predictor: e to more is no float
+
 
 def predict_table(
     model: Any, frame: pd.DataFrame, label: str | None = None, times: Sequence[float] | None = None
@@ -249,10 +251,12 @@ def by_cox(
     for name in design.columns:
         numbers[name] = _numbers(name, design[name])
     predictor = linear_predictor(model, pd.DataFrame(numbers, index=design.index))
-    columns: dict[str, Any] = {"linear_predictor": predictor, "partial_hazard": np.exp(predictor)}
+    hazards = np.exp(np.minimum(predictor, FARTHEST))
+    columns: dict[str, Any] = {"linear_predictor": predictor, "partial_hazard": hazards}
     if times is not None:
         cumulative = _cumulative_hazards(model, frame, np.asarray(times, dtype=np.float64))
-        survival = np.exp(-cumulative * np.exp(predictor)[:, None])
+        with np.errstate(over="ignore"):  # infinitely much hazard is no survival
+            survival = np.exp(-cumulative * hazards[:, None])
         columns.update({f"S({shortest(moment)})": survival[:, k] for k, moment in enumerate(times)})
     table: pd.DataFrame = pd.DataFrame(columns)
     return table

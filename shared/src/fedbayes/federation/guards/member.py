@@ -102,7 +102,7 @@ class Member:
                 "one organization alone holds data, whose exact numbers nothing would cover; include another, or give an epsilon"
             )
         if whole and self.organization in over and len(over) < self.policy.minimum_organizations:
-            raise MembersError(too_few_with_data(self.policy.minimum_organizations))
+            raise MembersError(too_few_with_data("this node", self.policy.minimum_organizations))
         return over
 
     def require_asked(self, members: Collection[int] | None = None) -> None:

@@ -66,7 +66,7 @@ class Nodes:
         """Refuse exact sums over whole or united records of fewer stations than one of them demands organizations, or than `least`; `ThresholdError`."""
         least = max(least, self.demanded(stations))
         if len(stations) < least:
-            raise ThresholdError(too_few_with_data(least))
+            raise ThresholdError(too_few_with_data("a node", least))
 
     def check_summable(self, stations: Collection[int], having: str = "data") -> None:
         """Refuse a sum over some stations, before they debit it, that is one station's own numbers, or that a node would not mask.

@@ -188,7 +188,7 @@ def _check_holders(station: Station, request: DescribeRequest) -> None:
         raise MessageError("who has a column is named twice, or is not asked; the job stops")
     few = [name for name, members in request.holders.items() if 1 < len(members) < least]
     if few and not request.noise.promises:
-        raise MembersError(f"column '{few[0]}': {too_few_with_data(least)}; or leave it out")
+        raise MembersError(f"column '{few[0]}': {too_few_with_data('this node', least)}; or leave it out")
 
 
 def _shown(station: Station, request: DescribeRequest, counted: dict[str, Integers]) -> dict[str, Shown]:
