@@ -88,7 +88,7 @@ def test_nor_where_central_does_not_say_that_they_will_be_shown(solver: str) -> 
 def test_control_unguarded_the_outcome_holder_reads_all_columns_of_all_records() -> None:
     """Those of two other stations, at nodes with default limits, in one fit."""
     frame = people()
-    with mock.patch.object(Station, "require_predictions", lambda station: None):
+    with mock.patch.object(Station, "require_predictions", return_value=None):
         found, shown = fit(frame, "bfgs", {})
     coefficients = np.array([one["coefficient"] for one in found["model"]["coefficients"]])
     assert np.array_equal(decoded(coefficients, shown[-1]), frame[FEATURES].to_numpy(dtype=float))

@@ -184,5 +184,6 @@ def _told_with_predictors(owner: str) -> dict[str, str]:
         "scales of the features as powers of two, and how far heavy tails reach, to a factor of the root of two; no record-level value",
         "stations": f"{owner}, which has the outcome, learns the total linear predictor of every record at every step, without the "
         "coefficients: with as many steps as columns it knows the space that the columns span, and whoever also knows "
-        "the coefficients of the steps solves for the columns, and with the result alone for those with few values; the other stations learn uniformly distributed vectors",
+        "the coefficients of the steps solves for the columns, and with the result alone for those with few values; the "
+        "other stations learn uniformly distributed vectors",
     }
