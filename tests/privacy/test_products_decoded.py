@@ -202,3 +202,19 @@ def test_a_column_of_many_values_is_multiplied_about_once_for_ten_records(tmp_pa
         assert product(running, "mass", "cost", "dose")["scalar_product"] > 0.0
         with pytest.raises(errors.ThresholdError, match=REFUSED):
             product(running, "mass", "cost", "time")
+
+
+@pytest.mark.parametrize(("values", "counted"), [(LONG, True), (range(16), True), (range(9), False)])
+def test_who_has_numbers_counts_products_with_columns_of_0_and_1_too(values, counted):
+    """Of 64 people 66 random columns of 0 and 1 told everybody's fee, one of nine."""
+    noted, kept, asked = [], {}, []
+    station = mock.Mock(manifest=None, policy=mock.Mock(minimum_count=5))
+    station.note.side_effect = lambda _, entry: noted.append(entry)
+    station.noted.side_effect = lambda _: noted
+    station.keep.side_effect = lambda name, values: kept.update({name: {"values": values}})
+    station.kept.side_effect = kept.__getitem__
+    station.history.questions.multiplies.side_effect = lambda *given: asked.append(given[-1]) or True
+    workspace = mock.Mock(station=station, common_order=np.arange)
+    multiplied.note(workspace, "fee", ["fee"], np.resize(np.array(values, dtype=float), 64))
+    multiplied.check(workspace, ["fee", '["codes",[["ward"]]]'])
+    assert asked == ([int(0.5 * 64 * np.log2(len(values)) / 30)] if counted else [])
