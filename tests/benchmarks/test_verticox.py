@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cox_rehearsal import Rehearsal, standardised
+from limits_kit import predicting
 from party_kit import by_columns
 
 from fedbayes.federation.embedded import EmbeddedFederation
@@ -200,7 +201,7 @@ def fitted(frame, features, solver, ties, stations=3, told=None):
     split = {f"s{place}": list(part) for place, part in enumerate(np.array_split(np.array(features), stations))}
     split[f"s{stations - 1}"] += ["time", "event"]
     task = {"time": "time", "event": "event", "features": features, "id_column": "id"}
-    with EmbeddedFederation(by_columns(frame, split), helpers=["helper"]) as federation:
+    with EmbeddedFederation(by_columns(frame, split), helpers=["helper"], policies=predicting()) as federation:
         result = federation.run("verticox", "fit", {**task, "solver": solver, "ties": ties})
     if told is not None:
         told["bytes"] = result["federation"]["bytes"]

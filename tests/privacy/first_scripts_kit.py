@@ -101,6 +101,7 @@ class Researcher:
         cards = {member: card if member == self.victim else self._card(member) for member in names}
         what = (self.session, IMAGE, self.running.module.__name__, "fit", "", self.central)
         agreed: dict[str, Any] = {"announced": announced.digest(preflight), "database": {"label": LABEL}}
+        agreed["minimum_count"] = Policy().minimum_count
         self.manifest = Manifest(*what, names, roles, cards, **agreed)
 
     def _card(self, member: int) -> Card:

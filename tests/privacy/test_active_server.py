@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from limits_kit import predicting
 from party_kit import with_folders
 
 from fedbayes.federation import errors
@@ -72,7 +73,7 @@ def stations(folder):
 def federation(parties, method, **options):
     kind, _, _ = TASKS[method]
     helpers = ["h"] if kind == "v" else []
-    policies = {name: {"ledger": "ledger"} for name in parties[kind]}
+    policies = predicting({name: {"ledger": "ledger"} for name in parties[kind]})  # bfgs asks for it
     central = "c" if method == "verticox" else "a"  # bfgs: another organization than the one with the outcome
     return EmbeddedFederation(parties[kind], helpers=helpers, policies=policies, aggregator=central, **options)
 

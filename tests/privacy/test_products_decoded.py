@@ -1,6 +1,6 @@
-"""What the digits of a scalar product tell a station that knows its own numbers: another station's column of few values, record by record."""
+"""What the digits of scalar products tell a station that knows its own numbers: another station's column, record by record."""
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from unittest import mock
 
@@ -164,3 +164,57 @@ def test_each_product_of_a_station_is_judged_by_its_own_values():
     multiplied.note(workspace, "rare", ["rare"], rare)
     multiplied.check(workspace, ["even", "rare", '["values",[["cost"]]]'])
     assert asked == [("even", 3), ("rare", 0)]
+
+
+def solved(folder, rows, tasks):
+    """Return a station's column of 16 values, and what follows from its products with as many columns of another one as are answered."""
+    draw = np.random.default_rng(7)
+    frame = pd.DataFrame({"id": [f"p{row}" for row in range(rows)], "visits": draw.permutation(np.arange(rows) % 16)})
+    own = [f"own{number}" for number in range(tasks)]
+    frame = frame.join(pd.DataFrame(draw.uniform(size=(rows, tasks)), columns=own))
+    totals = []
+    with remembering(by_columns(frame, {"a": ["visits"], "b": own}), folder) as running:
+        for name in own:
+            with suppress(errors.ThresholdError):
+                totals.append((name, product(running, name, "visits")["scalar_product"]))
+    names, sums = zip(*totals, strict=True)
+    return frame["visits"].to_numpy(), np.linalg.lstsq(frame[list(names)].to_numpy().T, np.array(sums), rcond=None)[0]
+
+
+def test_products_of_a_column_of_many_values_are_no_system_of_equations(tmp_path):
+    """One is told for 16 records of whom all differ; each of the refused ones is counted, so few are asked."""
+    visits, found = solved(tmp_path, 16, 4)
+    assert np.count_nonzero(np.abs(found - visits) < 0.5) < 8
+
+
+def test_control_uncounted_as_many_products_as_records_tell_it(tmp_path):
+    with mock.patch.object(multiplied, "TOLD", 1e9):
+        visits, found = solved(tmp_path, 16, 16)
+    assert np.array_equal(np.rint(found), visits)
+
+
+@pytest.mark.audit
+def test_a_column_of_many_values_is_multiplied_about_once_for_ten_records(tmp_path):
+    frame = records(60)
+    with remembering(by_columns(frame, SPLIT), tmp_path) as running:
+        for column in ("cost", "dose", "time", "size"):
+            assert product(running, "mass", column)["scalar_product"] > 0.0
+        assert product(running, "mass", "cost", "dose")["scalar_product"] > 0.0
+        with pytest.raises(errors.ThresholdError, match=REFUSED):
+            product(running, "mass", "cost", "time")
+
+
+@pytest.mark.parametrize(("values", "counted"), [(LONG, True), (range(16), True), (range(9), False)])
+def test_who_has_numbers_counts_products_with_columns_of_0_and_1_too(values, counted):
+    """Of 64 people 66 random columns of 0 and 1 told everybody's fee, one of nine."""
+    noted, kept, asked = [], {}, []
+    station = mock.Mock(manifest=None, policy=mock.Mock(minimum_count=5))
+    station.note.side_effect = lambda _, entry: noted.append(entry)
+    station.noted.side_effect = lambda _: noted
+    station.keep.side_effect = lambda name, values: kept.update({name: {"values": values}})
+    station.kept.side_effect = kept.__getitem__
+    station.history.questions.multiplies.side_effect = lambda *given: asked.append(given[-1]) or True
+    workspace = mock.Mock(station=station, common_order=np.arange)
+    multiplied.note(workspace, "fee", ["fee"], np.resize(np.array(values, dtype=float), 64))
+    multiplied.check(workspace, ["fee", '["codes",[["ward"]]]'])
+    assert asked == ([int(0.5 * 64 * np.log2(len(values)) / 30)] if counted else [])

@@ -9,6 +9,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from limits_kit import predicting
 from test_active_server import TASKS, stations
 from test_linked_alike import federation
 
@@ -36,7 +37,7 @@ def met(method: str, folder: Path) -> Members:
 
 def ask(method: str, members: Members, **options: Any) -> Any:
     _, function, arguments = TASKS[method]
-    policies = {name: {"ledger": "ledger"} for name in members}
+    policies = predicting({name: {"ledger": "ledger"} for name in members})
     with EmbeddedFederation(members, policies=policies, aggregator=central_of(method), **options) as running:
         return running.run(method, function, arguments)
 

@@ -147,6 +147,14 @@ def test_a_robust_model_takes_no_updates(federation, domain):
         federation.run(NAME, "update", {"model": model, "epsilon": 1, "noise": "local"})
 
 
+def test_a_model_whose_edges_are_not_from_bound_to_bound_takes_no_updates(federation, domain):
+    """Stations would count in a bin more than it has, after they have paid."""
+    model = fit(federation, domain, epsilon=100, noise="local")["model"]
+    model["features"]["age"]["edges"][0] += 5e-324 if not model["features"]["age"]["edges"][0] else 1e-9
+    with pytest.raises(errors.ArgumentError, match=r"cannot be updated.*bound to bound"):
+        federation.run(NAME, "update", {"model": model, "epsilon": 1, "noise": "local"})
+
+
 def test_the_schema_file_of_the_stations_suffices(files, domain):
     for party in files.values():
         (party["ledger"] / "schema.json").write_text(json.dumps(domain))

@@ -184,7 +184,7 @@ def test_a_formula_fits_in_every_way(patients, way):
         rng = np.random.default_rng(4)
         for name in ("age", "bmi", "stage"):
             frame.loc[rng.choice(ROWS, 20, replace=False), name] = np.nan
-    with OneProcess(by_columns(frame, split), helpers=["helper"]) as running:
+    with OneProcess(by_columns(frame, split), helpers=["helper"], policies=predicting()) as running:
         task = {**OUTCOME, **MATCHED, "formula": formula, "dictionary": DICTIONARY}
         model = running.run("verticox", "fit", {**task, **SOLVED[way]})["model"]
     _, expected = pooled(frame.dropna().reset_index(drop=True), wanted, SOLVED[way].get("strata"))

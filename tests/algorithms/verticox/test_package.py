@@ -23,7 +23,8 @@ def records():
     return frame
 
 
-def test_it_runs_under_the_mock_client(records):
+def test_it_runs_under_the_mock_client(records, monkeypatch):
+    monkeypatch.setenv("FEDBAYES_ALLOW_PREDICTIONS", "true")
     frames = [records[["age"]], records[["dose", "time", "event"]], NO_DATA]
     task = {"time": "time", "event": "event", "features": ["age", "dose"], "solver": "bfgs", "rows_aligned": True}
     result = run_mocked("verticox", "fit", frames, **task)

@@ -8,6 +8,7 @@ import patsy
 import pytest
 from lifelines import CoxPHFitter
 from lifelines.datasets import load_rossi
+from limits_kit import PREDICTING
 from one_process import OneProcess
 from party_kit import by_columns
 from statsmodels.duration.hazard_regression import PHReg
@@ -199,7 +200,7 @@ def test_what_is_not_offered_is_refused_by_name(patients, formula, more, kind, m
     frame = patients.assign(dose=rng.exponential(size=ROWS).round(3), year=2020.0 + rng.integers(0, 4, ROWS))
     split = {**SPLIT, "a": [*SPLIT["a"], "year"], "b": [*SPLIT["b"], "dose"]}
     with pytest.raises(kind, match=match):
-        fitted(frame, formula, split, **more)
+        ask(frame, "fit", split, PREDICTING, **OUTCOME, formula=formula, **more)
 
 
 # -- few records -----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from limits_kit import predicting
 from one_process import OneProcess
 
 from fedbayes.federation.errors import DataProblem
@@ -81,7 +82,7 @@ def test_over_the_federation_with_strata():
     frame["event"] = (rng.uniform(size=150) < 0.7).astype(int)
     parties = {"a": frame[["age"]], "b": frame[["dose", "time", "event", "site"]]}
     task = {"time": "time", "event": "event", "features": ["age", "dose"], "strata": "site", "rows_aligned": True}
-    with OneProcess(parties, helpers=["helper"]) as federation:
+    with OneProcess(parties, helpers=["helper"], policies=predicting()) as federation:
         found = federation.run("verticox", "fit", {**task, "time_transform": "km"})
         seen = federation.run("verticox", "fit", {**task, "solver": "bfgs", "time_transform": "km"}, organization="a")
     own, expected = found["model"]["proportional_hazards"], pooled(frame, ["age", "dose"], "km", strata="site")

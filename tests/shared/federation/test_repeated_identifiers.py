@@ -1,4 +1,4 @@
-"""Under an epsilon a record whose identifier a station has twice counts once in a union, as it does among linked records."""
+"""Under an epsilon a record whose identifier a station has twice counts once, in a union and among linked records, whatever is in other stations' files."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from unittest import mock
 
 import neighbours_kit as kit
 import numpy as np
+import pandas as pd
 import pytest
 from harness.cases import Case
+from one_process import OneProcess
 
+from fedbayes.federation.vertical import identifiers
 from fedbayes.mpc import alignment
 
 DOMAIN = {"x": {"categories": ["a", "b"]}, "y": {"categories": ["0", "1"]}}
@@ -60,3 +63,25 @@ def test_control_rows_that_match_nobody_were_records_of_their_own() -> None:
     submitted = alignment.submitted
     with mock.patch.object(alignment, "submitted", lambda texts, key, _: submitted(texts, key, False)):
         assert lost(3, "drop") > 2.0
+
+
+def linked_rows(guessed: str) -> int:
+    """Return how many records a private table is of, whose second station has a person twice, and whose first one a guess what the second row goes by."""
+    first = pd.DataFrame({"id": [*(f"p{row}" for row in range(20)), f"{alignment.NOBODY}{guessed}|20"]})
+    second = pd.DataFrame({"id": [*(f"p{row}" for row in range(20)), "p0"]})
+    draw = np.random.default_rng(1)
+    parties = {"one": first.assign(x=draw.choice(["a", "b"], 21)), "two": second.assign(y=draw.choice(["0", "1"], 21))}
+    task = {"columns": ["x", "y"], "domain": DOMAIN, "id_column": "id", "epsilon": 1.0}
+    with OneProcess(parties, helpers=["h"], policies={"*": LIMITS}) as running:
+        return int(running.run("scalar_product", "contingency", task)["records"])
+
+
+@pytest.mark.parametrize("guessed", ["2", "00" * 32])
+def test_a_station_guesses_no_identifier_of_rows_that_match_nobody(guessed: str) -> None:
+    """Else whoever has it in the own file would have a person of two rows counted twice, and know which rows of the other station these are."""
+    assert linked_rows(guessed) == 20
+
+
+def test_control_a_text_that_can_be_guessed_counts_a_person_twice() -> None:
+    with mock.patch.object(identifiers, "secret_bytes", bytes):
+        assert linked_rows("00" * 32) == 21

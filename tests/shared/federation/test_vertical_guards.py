@@ -239,18 +239,18 @@ def test_files_are_not_taken_as_aligned_without_a_word():
 
 
 def test_identifiers_match_however_a_program_wrote_them():
-    here = matched_texts(["00257", "12", "-3.00", "a 1", "yes, no"], "id", 1, False)
-    assert here == matched_texts(["257.0", "012", "-3", " a 1", "yes, no"], "id", 2, False)
+    here = matched_texts(["00257", "12", "-3.00", "a 1", "yes, no"], "id", False)
+    assert here == matched_texts(["257.0", "012", "-3", " a 1", "yes, no"], "id", False)
     with pytest.raises(errors.DataProblem, match="repeat an identifier"):
-        matched_texts(["7", "7.0"], "id", 1, False)
+        matched_texts(["7", "7.0"], "id", False)
 
 
 def test_with_an_epsilon_no_identifier_makes_a_refusal():
-    found = matched_texts(["7", "", "7", "8"], "id", 1, True)
+    found = matched_texts(["7", "", "7", "8"], "id", True)
     assert found[0] == "7"
     assert found[3] == "8"
     assert len(set(found)) == 4
-    assert set(found).isdisjoint({"", *matched_texts(["", "7", "7"], "id", 2, True)[0:1]})
+    assert set(found).isdisjoint({"", *matched_texts(["", "7", "7"], "id", True)[0:1]})
 
 
 # -- states ----------------------------------------------------------------------------------------------------------------

@@ -286,6 +286,8 @@ def plan_of(model: NaiveBayes, noise: CountNoise, outside: str, unit: Unit = ROW
     for name, feature in model.features.items():
         if isinstance(feature, Histogram):
             bins[name] = feature.edges.tolist()
+            if not np.array_equal(model.schema[name].edges(bins[name]), feature.edges):
+                raise ValueError(f"the edges of {name!r} are not from bound to bound; give the model as it was made")
         if isinstance(feature, (CategoricalTables, Histogram)):
             pseudocount = feature.pseudocount
     groups = model.provenance.get("groups", {})

@@ -139,7 +139,7 @@ def _ordered(station: Station, plan: Plan) -> tuple[Any, str]:
     if not plan.id_column:
         station.check_aligned()
         return slice(None), TOPIC
-    texts = matched_texts(station.identifiers(plan.id_column), plan.id_column, station.organization, False)
+    texts = matched_texts(station.identifiers(plan.id_column), plan.id_column, False)
     order = sorted(range(len(texts)), key=texts.__getitem__)
     digest = hashlib.sha256("\n".join(texts[row] for row in order).encode()).hexdigest()
     return np.array(order, dtype=np.intp), f"{TOPIC}|{digest}"

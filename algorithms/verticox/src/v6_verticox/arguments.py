@@ -104,7 +104,7 @@ class Fit(Cases, Private, Dealt):
     solver: str = argument(
         choice(SOLVERS),
         "private_newton: nobody sees a record-level value; bfgs: fewer rounds, but the outcome holder sees every record's total linear "
-        "predictor; admm: the published method, for comparison.",
+        "predictor; admm: the published method, for comparison. All nodes must let single records be predicted for these two.",
         "private_newton",
         used_when=VERTICAL,
     )

@@ -171,7 +171,8 @@ def _told_by_admm(owner: str) -> dict[str, str]:
     return {
         "central": "norms of the residuals in every iteration; otherwise as with private_newton, at one point",
         "stations": f"{owner}, which has the outcome, learns the total linear predictor of every record in every iteration: with as many "
-        "iterations as columns it knows the space that the columns span; the other stations learn a number for every "
+        "iterations as columns it knows the space that the columns span, and whoever also has the result reads columns with few "
+        "values, record by record; the other stations learn a number for every "
         "record in every iteration that follows the outcome (the published exchange)",
     }
 
@@ -183,5 +184,6 @@ def _told_with_predictors(owner: str) -> dict[str, str]:
         "scales of the features as powers of two, and how far heavy tails reach, to a factor of the root of two; no record-level value",
         "stations": f"{owner}, which has the outcome, learns the total linear predictor of every record at every step, without the "
         "coefficients: with as many steps as columns it knows the space that the columns span, and whoever also knows "
-        "the coefficients of the steps solves for the columns; the other stations learn uniformly distributed vectors",
+        "the coefficients of the steps solves for the columns, and with the result alone for those with few values; the "
+        "other stations learn uniformly distributed vectors",
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -45,6 +46,11 @@ class Station(TableReader):
         self.run, self.aggregator = run, origin.organization
         self.spent = {"epsilon": 0.0, "delta": 0.0, "queries": 0.0}
         self.manifest = arrival.check(self, run, origin, request)
+        if (
+            self.manifest is not None
+        ):  # who has a column guards the others' records with it: by the largest of their limits
+            most = max(self.policy.minimum_count, self.manifest.minimum_count)
+            self.policy = replace(self.policy, minimum_count=most)
 
     # -- sealed messages to other members --------------------------------------------------------------------------------
 

@@ -72,6 +72,8 @@ class Prepared:
 
 
 GROUPING = ("partial_group",)
+SHOWING = frozenset(["partial_split", "partial_predict", "partial_admm"])
+"""In these rounds somebody is shown numbers of single records: who judges held-out ones, or the outcome holder of the solvers that sum predictors."""
 FITTING = ("partial_prepare", "partial_enter", "partial_permute", "partial_stage", "partial_finish")
 
 
@@ -97,7 +99,7 @@ def prepare(
     cases = [options.strata, options.weights, options.entry, options.cluster]
     columns = [options.time, options.event, *cases, *options.columns]
     called = [*FITTING, *functions, *(GROUPING if options.grouped else ())]
-    shown, derived = "partial_split" in functions, terms.derived_from if terms is not None else []
+    shown, derived = not SHOWING.isdisjoint(functions), terms.derived_from if terms is not None else []
     whom = organizations, options.helper
     parties, helper = joined(federation, *whom, columns, options.id_column, called, queries, shown, derived)
     roles = {name: [getattr(options, name)] for name in ("time", "event", "strata", "weights", "entry", "cluster")}

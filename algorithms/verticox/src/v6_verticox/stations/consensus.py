@@ -23,7 +23,7 @@ from .dealer import dealt
 from .holder import ShareHolder
 from .inputs import own_numbers
 from .outcome import told_likelihood
-from .seen import masked_predictor, refuse_seen_placement, total_predictor
+from .seen import check_seen, masked_predictor, total_predictor
 from .sums import masked_for
 
 OTHER_PATH = "rho, the update or the sums over events of this fit were others before; start the job again"
@@ -38,7 +38,7 @@ def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
     outcome holder's letters let the share holders compute an information matrix. **Assumes** what the module says.
     """
     plan = request.plan
-    refuse_seen_placement(station, plan)
+    check_seen(station, plan)
     if request.report:  # of a station's coefficients at many steps its columns follow
         asked_once(station, "report", request.step)
     zeros = np.zeros(plan.records)
@@ -104,7 +104,7 @@ def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryR
     """
     plan, step, rho = request.plan, request.step, request.rho
     holder = ShareHolder(station, plan)
-    refuse_seen_placement(station, plan)
+    check_seen(station, plan)
     if not holder.owns_outcome:
         raise MessageError("only the outcome holder updates the auxiliary variable")
     asked_once(station, f"auxiliary|{step}", station.round_name)

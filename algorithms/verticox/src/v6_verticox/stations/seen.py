@@ -61,7 +61,7 @@ def partial_predict(station: Station, request: PredictRequest) -> PredictReply:
     **Assumes** what the module says.
     """
     plan, owner, topic = request.plan, request.plan.holders[-1], f"predictor|{request.step}"
-    refuse_seen_placement(station, plan)
+    check_seen(station, plan)
     if station.organization == plan.helper:
         corrections = dealt(station, plan, request.stages)
         part = masked_for(station, owner, np.zeros(plan.records), topic, plan)
@@ -80,8 +80,19 @@ def partial_predict(station: Station, request: PredictRequest) -> PredictReply:
     return PredictReply(sealed, columns, station.share(key), None, None)
 
 
-def refuse_seen_placement(station: Station, plan: Plan) -> None:
-    """Raise `MessageError` where central, which knows coefficients, runs where their predictors are seen."""
+def check_seen(station: Station, plan: Plan) -> None:
+    """Refuse where single records may not be predicted, or central, which knows coefficients, runs where their predictors are seen.
+
+    Who sees the predictors needs no coefficients of the steps: with those of the result the values of columns that have few follow, record by record.
+
+    Raises
+    ------
+    PolicyError
+        If this node does not let single records be predicted.
+    MessageError
+        If the job did not announce it, or central runs at the outcome holder's.
+    """
+    station.require_predictions()
     if station.aggregator == plan.holders[-1]:
         raise MessageError("central must not run where the outcome is with this solver")
 
@@ -123,7 +134,7 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     """
     plan, step = request.plan, request.step
     holder = ShareHolder(station, plan)
-    refuse_seen_placement(station, plan)
+    check_seen(station, plan)
     if not holder.owns_outcome:
         raise MessageError("only the outcome holder computes residuals")
     asked_once(station, f"residuals|{step}", station.round_name)

@@ -1,8 +1,9 @@
-"""The record of products: how often a column of few values was multiplied by other organizations' numbers.
+"""The record of products: how often a column was multiplied by other organizations' columns.
 
 A product of a column of 0 and 1 with a column of long fractions is a sum of known numbers over who has the 1, and its digits say over whom: some 30 bits,
-of a column that has one bit a record. So a node with a folder database counts, for each such column of its table, the products with other numbers that it
-took part in. The same product again, of the same columns as the same dictionary reads them, counts once.
+of a column that has one bit a record; of a column of many values as many products as records are a system of equations. So a node with a folder database
+counts, for each column of its table, the products that it took part in. The same product again, of the same columns as the same dictionary reads them,
+counts once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from .record import Record, Remembered
 
 
 class Products(Record):
-    """The products of one node's columns of few values; `Record` has the parameters."""
+    """The products of one node's columns; `Record` has the parameters."""
 
     table, field = "products", "factors"
 

@@ -98,7 +98,7 @@ class Questions:
             self._record.answer(self.columns(), answered)
 
     def multiplies(self, columns: Collection[str], factors: str, most: int) -> bool:
-        """Return whether columns of few values may be multiplied by others, of a digest `factors`, as one of `most` products of each; then it is remembered.
+        """Return whether columns may be multiplied by others, of a digest `factors`, as one of `most` products of each; then it is remembered.
 
         Raises
         ------

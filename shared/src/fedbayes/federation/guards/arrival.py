@@ -112,6 +112,8 @@ def _check_new(
         raise MessageError(
             "the manifest gives this organization another part than it has: it holds data or it does not; the job stops"
         )
+    if station.has_data and manifest.minimum_count < station.policy.minimum_count:
+        raise MessageError("the manifest says that fewer records may be shown than this node does; the job stops")
     dictionaries.check_agreed(station.memory, manifest)
     announced.check_agreed(station.memory, manifest)
     manifest.check_cards()

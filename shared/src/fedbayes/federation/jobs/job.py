@@ -191,6 +191,7 @@ class Job(Outset, ABC):
                 announced=announced.digest(preflight),
                 honest_fraction=self.honest_fraction,
                 database=node_databases.asked(),
+                minimum_count=self.minimum_count,
             )
         except ValueError as problem:
             raise MessageError(f"{problem}; the job stops") from None

@@ -206,6 +206,8 @@ class Manifest(Message):
         Part of the stations whose shares of noise are counted on: no round may count on more.
     database : dict of str to str
         The ``label`` of the database that the task asks for, and what it says of it (`node_databases.asked`): no sub-task of the job may name another.
+    minimum_count : int
+        Fewest records of which any of the stations shows numbers: all of them look for so many, each in its own columns.
     """
 
     session: str
@@ -222,6 +224,7 @@ class Manifest(Message):
     announced: str = ""
     honest_fraction: float = HONEST_FRACTION
     database: dict[str, str] = field(default_factory=dict)
+    minimum_count: int = 0
 
     def __post_init__(self) -> None:
         """Check that every member has a name, a role, and keys of its own."""

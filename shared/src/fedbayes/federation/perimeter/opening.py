@@ -63,7 +63,7 @@ class Preflight(Message):
     private : bool
         Whether all that leaves is differentially private.
     single_records : bool
-        Whether single records are predicted.
+        Whether single records are predicted, or numbers of theirs shown to a station.
     derived_from : tuple of str
         Columns that the task's own formulae use; a station that has one of them must allow formulae.
     summed : bool

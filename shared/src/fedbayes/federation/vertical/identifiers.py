@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from ...bayes.values.encoding import canonical_text
 from ...mpc import alignment
+from ...mpc.prg import KEY_BYTES
+from ...randomness import secret_bytes
 from ..errors import ArgumentError, DataProblem
 
 _CODE = re.compile(r"[0-9]+[eE][0-9]+")
@@ -44,7 +46,7 @@ def check_equal_rows(rows: Iterable[int]) -> None:
         )
 
 
-def matched_texts(texts: Sequence[str], column: str, own: int, private: bool) -> list[str]:
+def matched_texts(texts: Sequence[str], column: str, private: bool) -> list[str]:
     """Return the texts that rows are matched by: canonical ones, as spreadsheets take leading zeros away and programs write ``257.0``.
 
     So ``00257`` here is ``257`` there; identifiers are told to people as they are written. One station that has both repeats an identifier. ``1e+05`` is
@@ -56,10 +58,9 @@ def matched_texts(texts: Sequence[str], column: str, own: int, private: bool) ->
         The rows' identifiers, see `Station.identifiers`; empty where missing.
     column : str
         Their column, for messages.
-    own : int
-        This station.
     private : bool
         Whether nothing may be refused because of data: rows without an identifier, and all but the first of one identifier, match nobody and count nowhere.
+        Theirs are random: a text that follows from the row could be an identifier in another station's file, and a person of two rows here counted twice.
 
     Raises
     ------
@@ -68,10 +69,10 @@ def matched_texts(texts: Sequence[str], column: str, own: int, private: bool) ->
     """
     plain = [text if _CODE.fullmatch(text) else canonical_text(text) or "" for text in texts]
     if private:
-        seen = {""}
+        seen, nobody = {""}, f"{alignment.NOBODY}{secret_bytes(KEY_BYTES).hex()}"
         matched = []
         for row, text in enumerate(plain):
-            matched.append(f"{alignment.NOBODY}{own}|{row}" if text in seen else text)
+            matched.append(f"{nobody}|{row}" if text in seen else text)
             seen.add(text)
         return matched
     try:

@@ -1,9 +1,10 @@
-"""Exact products of a column of few values with other organizations' numbers, each of which tells many records' values by its digits.
+"""Exact products of a column with other organizations' columns, each of which tells many records' values by its digits.
 
-Whoever knows the numbers, and has the product, looks for the records whose numbers add up to it. A product has some `BITS`, a column of few values as many
-as its values are mixed: one a record of 0 and 1 that are equally frequent, half of it where one in nine has the 1. The owner of such a column answers no
-more of these products than tell half of that, about one for every 60 records: very many columns then fit what was told. Products of columns of few values
-alone are counts, which have few digits.
+Whoever knows the other numbers, and has the product, looks for the records whose numbers add up to it; with as many products of a column of numbers as there
+are records these are a system of equations. A product has some `BITS`, a column as many as its values are mixed: one a record of 0 and 1 that are equally
+frequent, half of it where one in nine has the 1, and the logarithm of the records where all differ. The owner answers no more products of a column than tell
+half of that, about one for every 60 records of 0 and 1, one for every ten of numbers: very many columns then fit what was told. Products of columns of few
+values of two digits alone are counts, which have few digits.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from ...typing import Floats
 from ..errors import MessageError, ThresholdError
 from ..questions.factor_info import NUMBERS
-from .values import is_few
+from .values import is_short
 from .workspace import Workspace
 
 BITS = 30.0
@@ -26,22 +27,20 @@ TOLD = 0.5
 """Which part of a column's values products may tell."""
 KEPT = "multiplied"
 TOO_MANY = (
-    "columns: a column of at most ten values is multiplied by another organization's numbers once for every 60 records, and less often where most have the "
-    "same value: with the products that were told before, the digits of this one would show whose numbers add up to it; ask for one of those again, or use "
-    "more records"
+    "columns: a column of 0 and 1 is multiplied by another organization's numbers once for every 60 records, one of many values by any column once for every "
+    "ten or so, and less often where most have the same value: with the products that were told before, the digits of this one would show whose "
+    "numbers add up to it; ask for one of those again, or use more records"
 )
 
 
 def note(workspace: Workspace, name: str, columns: Sequence[str], product: Floats) -> None:
-    """Note for the answer how this station named the product of its columns, and keep it where it has few values."""
-    few = is_few(product)
-    workspace.station.note(KEPT, [name, list(columns), few])
-    if few:
-        workspace.station.keep(f"{KEPT}|{name}", values=product)
+    """Note for the answer how this station named the product of its columns, and keep it."""
+    workspace.station.note(KEPT, [name, list(columns), is_short(product)])
+    workspace.station.keep(f"{KEPT}|{name}", values=product)
 
 
 def check(workspace: Workspace, names: Sequence[str]) -> None:
-    """Refuse an exact answer about some factors where it is one of too many products of a column of few values that is here.
+    """Refuse an exact answer about some factors where it is one of too many products of a column that is here.
 
     Which factors are numbers is in their names, and in those of products of them: masks hang on them, and every owner looks for its own.
 
@@ -55,10 +54,10 @@ def check(workspace: Workspace, names: Sequence[str]) -> None:
         If the record of products cannot be read or written.
     """
     station, asked = workspace.station, " ".join(sorted(names))
-    for name, columns, few in station.noted(KEPT):
+    for name, columns, short in station.noted(KEPT):
         if name not in asked:
             raise MessageError("a request names a product otherwise than its station; the job stops")
-        if not few or NUMBERS not in asked.replace(name, "") or station.policy.minimum_count <= 1:
+        if (short and NUMBERS not in asked.replace(name, "")) or station.policy.minimum_count <= 1:
             continue
         values = station.kept(f"{KEPT}|{name}")["values"]
         _, counts = np.unique(values[workspace.common_order(len(values))], return_counts=True)

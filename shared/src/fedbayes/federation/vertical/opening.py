@@ -147,7 +147,7 @@ class Encoder:
         if not column:
             self._station.check_aligned()
             return [str(row) for row in range(self.rows)]
-        return matched_texts(self._station.identifiers(column), column, self.own, self.setup.private)
+        return matched_texts(self._station.identifiers(column), column, self.setup.private)
 
     def seed(self) -> int:
         """Return this station's part of the seed of what is added to exact scores: a digest of its identifiers and of its rows' states."""
