@@ -218,3 +218,10 @@ def test_who_has_numbers_counts_products_with_columns_of_0_and_1_too(values, cou
     multiplied.note(workspace, "fee", ["fee"], np.resize(np.array(values, dtype=float), 64))
     multiplied.check(workspace, ["fee", '["codes",[["ward"]]]'])
     assert asked == ([int(0.5 * 64 * np.log2(len(values)) / 30)] if counted else [])
+
+
+def test_one_product_of_a_column_of_many_values_of_few_records_is_told(tmp_path):
+    with remembering(by_columns(records(12), SPLIT), tmp_path) as running:
+        assert product(running, "mass", "cost")["scalar_product"] > 0.0
+        with pytest.raises(errors.ThresholdError, match=REFUSED):
+            product(running, "mass", "dose")
