@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fedbayes.mpc.wide import Wide
 
 MODULUS = 2**128
+HALVES = list(itertools.product((0, 1, 2**32 - 1), repeat=4))  # of elements: none, the least and the largest
 elements = st.lists(st.integers(0, MODULUS - 1), min_size=1, max_size=12)
 
 
@@ -30,6 +31,13 @@ def test_arithmetic_is_that_of_the_integers(numbers, other):
     assert integers(left * right) == [number * other % MODULUS for number in numbers]
     assert integers(-left) == [-number % MODULUS for number in numbers]
     assert integers(Wide.from_words(left.to_words())) == numbers
+
+
+def test_products_of_halves_of_ones_carry_and_leave_their_factors():
+    numbers = [sum(half << 32 * place for place, half in enumerate(halves)) for halves in HALVES]
+    row, column = wide(numbers), wide(numbers)[:, None]
+    assert integers(column * row) == [left * right % MODULUS for left in numbers for right in numbers]
+    assert integers(row) == integers(column) == numbers
 
 
 @given(elements, st.integers(0, 127), st.integers(-(2**100), 2**100))

@@ -97,10 +97,19 @@ class Wide:
     def __mul__(self, other: Wide) -> Wide:
         left_low, left_high = self.low & LOW, self.low >> HALF
         right_low, right_high = other.low & LOW, other.low >> HALF
-        crossed, mirrored = left_low * right_high, left_high * right_low
-        middle = ((left_low * right_low) >> HALF) + (crossed & LOW) + (mirrored & LOW)
-        high = left_high * right_high + (crossed >> HALF) + (mirrored >> HALF) + (middle >> HALF)
-        return Wide(high + self.high * other.low + self.low * other.high, self.low * other.low)
+        # In place, and no sum of a product of halves and a half leaves the word: (2^32 - 1)^2 + 2^32 - 1 < 2^64.
+        middle = left_low * right_low
+        middle >>= HALF
+        middle += left_high * right_low
+        high = left_high * right_high
+        high += middle >> HALF
+        middle &= LOW
+        middle += left_low * right_high
+        middle >>= HALF
+        high += middle
+        high += self.high * other.low
+        high += self.low * other.high
+        return Wide(high, self.low * other.low)
 
     def times(self, factor: int) -> Wide:
         """Multiply by a public integer, ``|factor| < 2^127``."""
