@@ -72,6 +72,7 @@ EXACT = {"noise": "none"}
 BOTH = {"": EXACT, "other": EXACT}
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("names", [BOTH, {"now": EXACT, "other": EXACT}, dict(reversed(BOTH.items()))], ids=list)
 @pytest.mark.parametrize("other", FEW.values(), ids=FEW)
 def test_sheets_that_differ_in_few_rows_are_not_both_told(
