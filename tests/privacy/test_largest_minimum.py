@@ -45,6 +45,7 @@ def test_a_node_with_a_smaller_minimum_marks_nobody_alone(limits: dict[str, Any]
         products(LAST[0], limits)
 
 
+@pytest.mark.audit
 def test_control_by_its_own_minimum_a_mark_tells_what_that_person_has_elsewhere() -> None:
     with mock.patch("fedbayes.federation.station.replace", lambda policy, **_: policy):
         told = [products(alone, LAX) > 0.0 for alone in LAST]

@@ -187,6 +187,7 @@ def test_products_of_a_column_of_many_values_are_no_system_of_equations(tmp_path
     assert np.count_nonzero(np.abs(found - visits) < 0.5) < 8
 
 
+@pytest.mark.audit
 def test_control_uncounted_as_many_products_as_records_tell_it(tmp_path):
     with mock.patch.object(multiplied, "TOLD", 1e9):
         visits, found = solved(tmp_path, 16, 16)

@@ -72,7 +72,7 @@ EXACT = {"noise": "none"}
 BOTH = {"": EXACT, "other": EXACT}
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("names", [BOTH, {"now": EXACT, "other": EXACT}, dict(reversed(BOTH.items()))], ids=list)
 @pytest.mark.parametrize("other", FEW.values(), ids=FEW)
 def test_sheets_that_differ_in_few_rows_are_not_both_told(
@@ -82,6 +82,7 @@ def test_sheets_that_differ_in_few_rows_are_not_both_told(
         told(tmp_path, other, names)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("other", MANY.values(), ids=MANY)
 def test_others_are(other: pd.DataFrame, tmp_path: Path) -> None:
     assert len(told(tmp_path, other, {"": EXACT, "now": EXACT, "other": EXACT})) == 3

@@ -134,8 +134,7 @@ def test_folds_of_weighted_and_late_records_are_those_of_lifelines(records, monk
     assert [entry["records"] for entry in found["metrics"]["folds"]] == [54, 53, 53]
 
 
-@pytest.mark.few(1)
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("spec", "text"),
     [

@@ -50,7 +50,7 @@ def plain(column) -> list:
     return [None if pd.isna(value) else (type(value).__name__, value) for value in column.tolist()]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", COLUMNS)
 @given(data=st.data(), domain=st.sampled_from(DOMAINS), rows=st.integers(1, 4))
 @settings(max_examples=60)
