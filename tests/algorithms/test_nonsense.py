@@ -90,7 +90,7 @@ def cases():
             yield pytest.param(algorithm, function, base, one.name, id=f"{algorithm}-{function}-{one.name}")
 
 
-@pytest.mark.few(70)
+@pytest.mark.few(35)
 @pytest.mark.parametrize(("algorithm", "function", "base", "argument"), list(cases()))
 def test_nonsense_is_refused_by_the_name_of_its_argument(algorithm, function, base, argument):
     for value in NONSENSE.values():

@@ -82,7 +82,7 @@ def crashes(_: Station) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("question", ASKING, ids=lambda question: question.name)
 def test_nothing_stays_where_a_station_refuses_the_last_round(question: Question) -> None:
     assert failed(question, refuses) == []

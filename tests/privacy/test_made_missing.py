@@ -70,6 +70,7 @@ def told(folder: Path, fit: str, study: dict[str, Any], **given: Any) -> Any:
         return running.run("fit", asked)["model"]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("fit", FITS)
 def test_one_persons_value_is_no_code(tmp_path: Path, fit: str, way: str) -> None:

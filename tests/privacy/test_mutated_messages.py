@@ -181,6 +181,7 @@ def test_every_message_class_is_attacked() -> None:
     assert len(CLASSES) > 60
 
 
+@pytest.mark.few(90)
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
 def test_mutated_messages_are_refused_as_such(kind: type) -> None:
     assert not any(SECRET in told for told in refusals(kind, FEW))

@@ -72,6 +72,7 @@ def test_control_not_compared_two_products_and_the_sum_of_the_other_column_tell_
     assert (apart - YEARS * dose.sum()) / (ODDS_YEARS - YEARS) == pytest.approx(dose[ODD], abs=1e-3)
 
 
+@pytest.mark.audit
 def test_cox_fits_by_a_number_in_two_units(tmp_path):
     with running(tmp_path) as federation:
         assert fitted(federation, "age", "dose", missing="complete")
@@ -80,6 +81,7 @@ def test_cox_fits_by_a_number_in_two_units(tmp_path):
         assert fitted(federation, "pounds", "dose", missing="complete")
 
 
+@pytest.mark.audit
 def test_strata_that_are_one_stratum_and_a_gap(tmp_path):
     with running(tmp_path) as federation:
         assert fitted(federation, "x", "y", missing="complete")

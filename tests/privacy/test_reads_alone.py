@@ -132,7 +132,7 @@ def cases() -> list[Any]:
     return found
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("question", "column"), cases())
 def test_an_odd_cell_changes_no_other_row(question: Question, column: str) -> None:
     assert not others_changed(question, column)

@@ -230,6 +230,7 @@ def identified(which: str, place: int, own: str | None) -> list[dict[int, float]
     return [dict(run.debits) for run, *_ in runs]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("which", LINKED)
 @pytest.mark.parametrize(("place", "own"), [(0, None), (1, "8"), (2, "")])
 def test_no_identifier_decides_a_refusal(which: str, place: int, own: str | None) -> None:

@@ -78,7 +78,7 @@ CASES = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("task", CASES.values(), ids=CASES)
 def test_it_is_the_sandwich_of_its_definition(cohort: pd.DataFrame, task: dict[str, Any]) -> None:
     found = table(ask(cohort, **task))
@@ -216,6 +216,7 @@ def test_lone_weights_are_let_through_without_squares(cohort: pd.DataFrame) -> N
     assert ask(cohort.assign(lone=lone), split, weights="lone")["model"]["coefficients"]
 
 
+@pytest.mark.audit
 def test_residuals_that_nobody_asked_for_are_not_computed(
     cohort: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,6 +137,7 @@ def check_page(page):
     return checker
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("model", "pictures", "parts"),
     [

@@ -211,7 +211,7 @@ def p_of_two(one: np.ndarray, other: np.ndarray) -> float:
     return float(stats.chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("draw", "maker", "atom"), PEERS, ids=["laplace", "gaussian", "float"])
 @pytest.mark.parametrize("scale", [0.7, 12.3, 98765.4])
 def test_the_same_law_as_opendps(draw, maker, atom, scale):

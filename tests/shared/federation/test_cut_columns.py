@@ -74,7 +74,7 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("algorithm", "function", "arguments"), QUESTIONS, ids=lambda one: str(one)[:20])
 @pytest.mark.parametrize("other", ["group", "renamed"])
 def test_two_cuts_that_one_row_lies_between(nodes, algorithm, function, arguments, other):

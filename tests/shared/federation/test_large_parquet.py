@@ -86,7 +86,7 @@ ENTRIES = [
 ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", [kind for kind in COLUMNS if kind not in ("days", "bytes")])
 @given(
     data=st.data(),

@@ -65,7 +65,7 @@ def shown_beside_empty_states(shape: tuple[int, ...], rule: Any = suppress) -> i
     return found
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_states_that_nobody_has_show_nothing_more(shape: tuple[int, ...]) -> None:
     assert shown_beside_empty_states(shape) == 0

@@ -388,6 +388,7 @@ def test_gaps_of_a_column_with_bins_do_not_hinder_counts(tmp_path):
     assert not record.admit([(readings.OF + "x", above)], 5, lambda _: texts)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("algorithm", "function", "given"),
     [

@@ -109,7 +109,7 @@ def source(monkeypatch):
     return made
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("seed", range(150))
 def test_a_table_means_the_same_wherever_it_lies(source, tmp_path, monkeypatch, seed):
     draw = np.random.default_rng(seed)

@@ -61,7 +61,7 @@ TASKS = [
 ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task[:2]))
 @pytest.mark.parametrize("change", [one_without, one_twice])
 def test_exact_answers_that_one_row_is_left_out_of(tmp_path, task, change):
@@ -129,6 +129,7 @@ def crowded(second):
     return change
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task[:2]))
 def test_two_exact_answers_use_the_same_rows_of_who_has_many(tmp_path, task):
     """Else each pair of answers would tell of a few people, one of them now and then: which of their rows was used before, and which now."""
@@ -151,6 +152,7 @@ def test_control_drawn_anew_answers_differ(tmp_path, monkeypatch):
     assert answers[0] != answers[1] or answers[1] != answers[2]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("second", "refused"), [(1, True), (0, False), (5, False)])
 def test_two_columns_of_identifiers_by_which_few_other_rows_are_used(tmp_path, second, refused):
     algorithm, function, given = TASKS[2]
