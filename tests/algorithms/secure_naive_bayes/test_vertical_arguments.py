@@ -25,6 +25,8 @@ TASK = {"label": "kind", "domain": DOMAIN, "bins": 5}
 FIT = {**TASK, "split": "vertical", "epsilon": 1.0}
 CLASSIFY = {**TASK, "records": [{"color": "red"}], "epsilon": 1.0, "modulus_bits": 2048}
 THREE = ["C", "Z", "S"]
+FEW = 3
+"""No table of colours has a smaller count, one of ten bins has."""
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,8 @@ def odd(table, tmp_path_factory):
         "text": table[["size", "kind"]].assign(size=SECRET),
     }
     policies = {
-        "C": {"ledger": "ledger", "budget_epsilon": 1e9, "minimum_count": 1},
+        "C": {"ledger": "ledger", "budget_epsilon": 1e9, "minimum_count": FEW},
+        **{name: {"minimum_count": FEW} for name in ("Z", "S")},
         "no label": {"allow_non_private": False},
     }
     with OneProcess(parties=parties, helpers=["dealer"], policies=predicting(policies)) as federation:

@@ -46,9 +46,8 @@ class Station(TableReader):
         self.run, self.aggregator = run, origin.organization
         self.spent = {"epsilon": 0.0, "delta": 0.0, "queries": 0.0}
         self.manifest = arrival.check(self, run, origin, request)
-        if (
-            self.manifest is not None
-        ):  # who has a column guards the others' records with it: by the largest of their limits
+        if self.manifest is not None:
+            # Who has a column guards the others' records with it: by the largest of their limits.
             most = max(self.policy.minimum_count, self.manifest.minimum_count)
             self.policy = replace(self.policy, minimum_count=most)
 
