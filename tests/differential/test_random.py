@@ -10,7 +10,7 @@ SEED = 20261122
 CASES, LEAST, SECONDS = 8, 2, 0.5
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("method", "function"), list(FUNCTIONS), ids=lambda entry: entry)
 def test_answers_equal_the_pooled_ones(method: str, function: str, tmp_path: Path) -> None:
     found = Search(method, function, SEED, tmp_path).run(CASES, SECONDS, LEAST)

@@ -32,7 +32,7 @@ def test_categories_are_distinct(states: list[str]) -> None:
     assert len(set(states)) == len(states)
 
 
-@pytest.mark.few(1)
+@pytest.mark.audit
 @pytest.mark.parametrize("name", ["scalar_product.count", "dp_naive_bayes.describe"])
 def test_wild_questions_are_answered_as_pooled_ones(name: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "harness", "--cases", "4", "--seed", "3", "--jobs", "1", "--only", name]

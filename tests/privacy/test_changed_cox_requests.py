@@ -120,6 +120,7 @@ def test_control_a_step_that_is_paid_for_once_and_told_twice_is_found(held: bool
     assert (bool(judged.finds) or more) is not held
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("held", [True, False])
 def test_a_sum_that_a_station_is_left_out_of_is_refused_and_found(held: bool) -> None:
     """The linear predictor at the mean: of one station's columns it would be any one column's mean, of every station in a round of its own."""

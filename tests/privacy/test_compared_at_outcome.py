@@ -67,6 +67,7 @@ def without(function: str, field: str) -> Iterator[None]:
         yield
 
 
+@pytest.mark.audit
 def test_so_are_held_out_ones() -> None:
     """Whoever is said to have drawn the folds."""
     with linked() as running:

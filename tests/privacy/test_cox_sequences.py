@@ -363,6 +363,7 @@ def beside_one(frame: pd.DataFrame) -> tuple[float, float]:
     return found, 0.95 * float(room.max())
 
 
+@pytest.mark.audit
 def test_bounds_of_splines_of_several_fits_that_one_record_lies_between(tmp_path):
     frame = aged()
     age, room = beside_one(frame)

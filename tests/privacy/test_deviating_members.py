@@ -46,6 +46,7 @@ def no_error(question: Question, step: int) -> bool:
     return members.told.total() > 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("question", [DP_FIT, GOSSIP], ids=lambda question: question.name)
 def test_whatever_a_member_says_the_job_ends_by_an_error_that_was_foreseen(question: Question) -> None:
     assert no_error(question, SOME)

@@ -78,7 +78,7 @@ def of_audits(name: str) -> Any:
     return name if any(part in name for part in SOME) else pytest.param(name, marks=pytest.mark.audit)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [of_audits(name) for name in TASKS])
 def test_limits_are_told_beforehand_and_refuse_before_anything_is_spent(name: str, tmp_path: Path) -> None:
     asked = Asked(TASKS[name], tmp_path)

@@ -249,6 +249,7 @@ def noisy_request(question: Matched, rows: int, order: list[Any]) -> ArrangeRequ
     return ArrangeRequest(question, rows, order, Asked(fitted, CountNoise("distributed", 1.0, 1e-6), ROW))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("own", [None, "8"])
 def test_control_records_that_are_matched_for_exact_answers_refuse(own: str | None) -> None:
     exact = property(lambda question: Setup(question.helper, question.stations, "id", False, {}, "published", False))

@@ -83,7 +83,7 @@ def test_another_number_is_another_page(content: dict[str, Any]) -> None:
     assert pages.page(changed) != pages.page(content)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_figures_are_drawn_of_the_rows(content: dict[str, Any], tmp_path: Path) -> None:
     plotted = [item for item in content["items"] if item["plot"]]
     if not plotted:

@@ -61,7 +61,7 @@ def whole_loss(one: model.Summary, two: model.Summary, settings: Settings) -> fl
 ROWS = [(x, g, c) for x in (0.0, 0.3, 1.0, None) for g in "a" for c in "np"]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 6.0])
 @pytest.mark.parametrize("choice", [{}, {"noise": "student_t"}, {"sensitivity": "global"}], ids=str)
 def test_exact_loss_of_everything_released_for_neighbours(choice, epsilon):

@@ -60,7 +60,7 @@ def in_order(values: Any) -> Any:
     return np.asarray(values)[np.argsort(np.asarray(values)[:, 0])]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("formula", "written"),
     [

@@ -158,6 +158,7 @@ def test_a_node_of_private_answers_only_answers_it_and_noise_that_dominates_is_t
     assert any("the noise dominates" in warning for warning in result["warnings"])
 
 
+@pytest.mark.audit
 def test_a_model_is_used_as_any_other():
     frame = simulated(4, 3000)
     result = Result(ask(frame, **TASK, epsilon=5.0))

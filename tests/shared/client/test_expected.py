@@ -68,6 +68,7 @@ def test_accuracy_is_chance_without_a_signal_and_rises_with_signal_and_records()
     assert accuracy(Tables(2, FEATURES, 200.0), 300_000, 0.5) == pytest.approx(quiet, abs=0.02)
 
 
+@pytest.mark.audit
 def test_a_plan_says_what_would_help_and_that_records_are_made_up(command: Any) -> None:  # type: ignore[no-untyped-def]
     given = ["--arg", "label=ill", "--arg", f"domain={json.dumps(DOMAIN)}", "--arg", "epsilon=0.05"]
     told = json.loads(command("plan", "dp_naive_bayes", "fit", *given, "--rows", "2000", "--json")[1])["expected"]

@@ -137,7 +137,7 @@ def answers(table, minimum, asked):
             yield asked[key]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("shape", "records", "minimum"),
     [
@@ -300,6 +300,7 @@ def test_a_confusion_table_tells_no_small_count(classes, records, minimum, known
     assert told_by_confusion(classes, records, minimum, known, of_confusion) == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("known", KNOWN)
 def test_control_a_confusion_table_by_lines_tells_some(known):
     assert told_by_confusion(3, 7, 3, known, by_lines) > 100

@@ -202,7 +202,7 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_organization_that_drops_out_is_not_told(federation, question):
     algorithm, function, arguments = QUESTIONS[question]
