@@ -15,7 +15,7 @@ LONG = ("verticox_fit_admm_collinear",)
 """Cases of hundreds of rounds."""
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(12)
 @pytest.mark.parametrize(
     "path",
     [pytest.param(path, marks=pytest.mark.audit if path.stem in LONG else ()) for path in CASES],

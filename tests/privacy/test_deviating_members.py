@@ -78,7 +78,7 @@ def test_in_a_cox_fit_numbers_that_cannot_be_end_it_by_name(question: Question) 
     assert no_error(question, FEWEST)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("question", "words"),
     [

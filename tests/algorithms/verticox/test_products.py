@@ -134,6 +134,7 @@ def test_rossi_over_three_organizations():
     check(found, pooled(renamed, "age*wexp + fin:prio + prio + race"))
 
 
+@pytest.mark.audit
 def test_columns_are_named_and_cost_what_the_page_says(patients):
     plain = fitted(patients, "~ age + stage")
     found = fitted(patients, "~ age + stage + age:stage")

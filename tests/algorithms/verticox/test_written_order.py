@@ -136,6 +136,7 @@ def assert_alike(first: Any, second: Any) -> None:
         assert first == second
 
 
+@pytest.mark.audit
 def test_terms_stay_in_the_order_of_the_formula(records: pd.DataFrame) -> None:
     formula = "~ fin + C(kind, reference='high') + prio + age:wexp + age + fin:prio + wexp"
     model = asked(records, **OUTCOME, formula=formula)["model"]

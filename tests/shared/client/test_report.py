@@ -137,7 +137,7 @@ def check_page(page):
     return checker
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("model", "pictures", "parts"),
     [

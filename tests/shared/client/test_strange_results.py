@@ -75,7 +75,7 @@ def write(folder, result):
     (folder / "s.json").write_text(json.dumps(result))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", range(len(CALLS)), ids=NAMES)
 def test_what_is_of_another_kind_is_answered_in_one_line(command, tmp_path, results, kind):
     """Some pairs of a place and an odd value; what Python would say of it has the name of the file around it."""

@@ -86,6 +86,7 @@ def place(command, tmp_path, monkeypatch):
     return command
 
 
+@pytest.mark.few(219)
 @pytest.mark.parametrize(
     ("words", "part"), WRONG, ids=lambda value: " ".join(value)[-70:] if isinstance(value, list) else ""
 )

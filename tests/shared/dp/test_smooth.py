@@ -168,7 +168,7 @@ def test_variance_replace_one_is_exact(rows, beta):
         assert result.value <= value + (rows - 1) / rows**2 * (0.5 / (points - 1)) ** 2 + MARGIN
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("beta", [0.02, 0.3, 1.5])
 @pytest.mark.parametrize(("rows", "points"), [(2, 49), (3, 25), (4, 13)])
 def test_deviation_replace_one_is_exact(rows, points, beta):

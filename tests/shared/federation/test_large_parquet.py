@@ -50,7 +50,7 @@ def plain(column) -> list:
     return [None if pd.isna(value) else (type(value).__name__, value) for value in column.tolist()]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", COLUMNS)
 @given(data=st.data(), domain=st.sampled_from(DOMAINS), rows=st.integers(1, 4))
 @settings(max_examples=60)
@@ -86,7 +86,7 @@ ENTRIES = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [kind for kind in COLUMNS if kind not in ("days", "bytes")])
 @given(
     data=st.data(),

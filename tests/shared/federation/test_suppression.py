@@ -223,7 +223,7 @@ def told_by_lists(length, minimum, empty, rule):
     return sum(int(((group == group[0]).all(axis=0) & (group[0] < minimum)).any()) for group in groups)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("empty", [(0,), (2,), (0, 1, 2)])
 @pytest.mark.parametrize("minimum", [2, 3, 5])
 @pytest.mark.parametrize("length", [2, 3, 4])
