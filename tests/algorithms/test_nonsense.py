@@ -3,6 +3,7 @@
 import importlib
 import math
 from functools import cache
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from mock_kit import mock_client
 from vantage6.algorithm.tools.exceptions import AlgorithmError
 
-from fedbayes.federation.errors import KINDS, StationError
+from fedbayes.federation.errors import KINDS, ArgumentError, StationError
 
 ROWS = 60
 NONSENSE = {
@@ -109,3 +110,12 @@ def test_nonsense_is_refused_by_the_name_of_its_argument(algorithm, function, ba
 @pytest.mark.parametrize(("algorithm", "function"), BASES)
 def test_the_plain_call_works(algorithm, function):
     assert refusal(algorithm, function, BASES[algorithm, function]) is None
+
+
+@pytest.mark.parametrize("method", sorted({method for method, _ in BASES}))
+def test_no_argument_stands_for_a_parameter_of_the_function_itself(method):
+    module = importlib.import_module(f"v6_{method}")
+    remote = [getattr(module, name) for name in module.__all__]
+    for function in (one for one in remote if one.fedbayes_remote == "central"):
+        with pytest.raises(ArgumentError, match="no argument 'federation'"):
+            function.fedbayes_body(mock.Mock(dictionary=None), federation=1)

@@ -76,15 +76,6 @@ def test_every_partial_of_every_image_refuses_a_researcher(alone, method, functi
     assert left == []
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_no_argument_stands_for_a_parameter_of_the_function_itself(method):
-    module = importlib.import_module(f"v6_{method}")
-    remote = [getattr(module, name) for name in module.__all__]
-    for function in (one for one in remote if one.fedbayes_remote == "central"):
-        with pytest.raises(errors.ArgumentError, match="no argument 'federation'"):
-            function.fedbayes_body(mock.Mock(dictionary=None), federation=1)
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize("session", ["/../../../x", "..", "a/b", "\x00", "ab" * 16])
 def test_a_session_of_a_message_names_no_folder(files, session):

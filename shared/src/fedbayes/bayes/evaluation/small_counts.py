@@ -25,7 +25,8 @@ def grouped(probabilities: Floats, weight: Floats, minimum: float, labelled: Flo
     -----
     Neighbours in certainty that predict the same class form a group, so scores change little and no record gets another class; a network that is made to
     give one record a prediction of its own scores like its neighbours. Classes that fewer records are predicted have one group together, even odds are a
-    class of their own; where these are fewer too, they are in the least certain group. The order of the classes decides nothing.
+    class of their own; where these are fewer too, they are in the least certain group. The order of the classes decides nothing but
+    which of two groups that is, if both are equally certain.
     """
     if minimum <= 1 or not len(weight):
         return probabilities

@@ -17,6 +17,7 @@ from ..tables import node_databases
 from . import readings, selections, sheets, sources
 from .cut_columns import FEW_BETWEEN, in_numbers, sets_few_between
 from .entered import Entered
+from .minima import Minima
 from .organizations import Answers, Members
 from .questions import Questions
 from .readings import Readings
@@ -29,9 +30,8 @@ if TYPE_CHECKING:
     from ..tables.reading import Source
 
 TELLS_OF_FEW = (
-    "organizations: with exact answers about the same columns that were given before over others, this one would tell about fewer organizations "
-    "than this node demands; name the same organizations as before, give an epsilon, or ask the node administrator about "
-    "FEDBAYES_ALLOW_DIFFERENCES"
+    "organizations: with exact answers about the same columns that were given before over others, this one would tell about fewer organizations than this node "
+    "demands; name the same organizations as before, give an epsilon, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
 )
 
 BY_VALUE = ("==", "missing")
@@ -187,20 +187,20 @@ class History:
         """
         if not self._policy.allow_differences:
             self._check_borders()
-        if self._forgets and readings.changes_few(self._readings(), self._policy.minimum_count, self._source.texts):
+        columns, minimum = self.questions.columns(), self._policy.minimum_count
+        if self._forgets and readings.changes_few(self._readings(), minimum, self._source.texts):
             raise ThresholdError(REMEMBERS_NOTHING)
-        columns = self.questions.columns()
         if self._folder is not None:
-            sheets.check(*self._place(), columns, self._policy.minimum_count)
+            sheets.check(*self._place(), columns, minimum)
+            Minima(*self._place()).check(columns, minimum)
             self._check_readings()
             for words in self._memory.noted(LEFT_OUT):
                 self._admit_rows(words)
             self._check_table()
         if not self._policy.allow_differences:
             self.entered.check(columns, self._readings(), bool(namings))
-        if self._folder is None:
-            return
-        if namings and not Answers(*self._place()).admit(columns, namings, self._policy.minimum_organizations):
+        least = self._policy.minimum_organizations
+        if self._folder and namings and not Answers(*self._place()).admit(columns, namings, least):
             raise MembersError(TELLS_OF_FEW)
 
     def foresee(self, columns: Collection[str], namings: Sequence[Members]) -> None:

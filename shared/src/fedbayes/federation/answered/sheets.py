@@ -14,7 +14,7 @@ from ..errors import DataProblem, ThresholdError
 from ..tables import node_databases
 from ..tables.database_reader import ReadingErrors
 from ..tables.files import read_file
-from .record import Record
+from .record import Record, Remembered
 
 OTHER_SHEET = (
     "sheet_name: this station has answered exactly about another sheet of its workbook, which differs from this one in few rows of the task's columns; name "
@@ -32,16 +32,16 @@ class Sheets(Record):
 
     def admit(self, columns: Sequence[str], sheet: str, differs: Callable[[str], bool]) -> bool:
         """Remember that columns are told of a sheet, empty for the first; or return False where one that they were told of before `differs` from it."""
-        with self.reading() as remembered:
-            if remembered is not None and all(remembered.of(name) == [sheet] for name in columns):
-                return True
-        with self.transaction() as remembered:
+
+        def remember(remembered: Remembered) -> bool:
             others = {other for name in columns for other in remembered.of(name)} - {sheet}
             if any(map(differs, sorted(others))):
                 return False
             for name in columns:
                 remembered.add(name, sheet)
-        return True
+            return True
+
+        return self._admits(lambda earlier: all(earlier.of(name) == [sheet] for name in columns), remember)
 
 
 def check(folder: Path, source: str, columns: Sequence[str], minimum: int) -> None:
@@ -58,10 +58,8 @@ def check(folder: Path, source: str, columns: Sequence[str], minimum: int) -> No
 
     Raises
     ------
-    ThresholdError
-        If the answer is refused.
-    StationError
-        If the record cannot be read or written.
+    ThresholdError, StationError
+        As `History.check`.
     """
     label = node_databases.requested_label()
     if label is None or node_databases.database_kind(label) != EXCEL:

@@ -52,9 +52,8 @@ def check(station: TableReader, run: platform.Run, origin: platform.Origin, requ
     _check_keys(station, request)
     if not request.manifest_hash and request.function not in WITHOUT_MANIFEST:
         raise MessageError("the channel is not open; central must call open_channel first")
-    if (
-        not request.manifest_hash or request.function == END
-    ):  # which holds where the station has refused the manifest, too
+    # A station that has refused the manifest is told of the job's end, too.
+    if not request.manifest_hash or request.function == END:
         return None
     if request.body is not None:
         raise MessageError("the request is not sealed for this station; the job stops")

@@ -4,8 +4,8 @@ Whoever knows the other numbers, and has the product, looks for the records whos
 are records these are a system of equations. A product has some `BITS`, a column as many as its values are mixed: one a record of 0 and 1 that are equally
 frequent, half of it where one in nine has the 1, and the logarithm of the records where all differ. The owner answers no more products of a column than tell
 half of that, about one for every 60 records of 0 and 1, one for every ten of numbers: very many columns then fit what was told. One product of a column of
-more than `FEW` values is told always: nobody else knows which values these are. Products of columns of few values of two digits alone are counts, which have
-few digits.
+more than `FEW_VALUES` values, which is no code, is told always: nobody else knows which values these are. Products of columns of few values of two digits
+alone are counts, which have few digits.
 """
 
 from __future__ import annotations
@@ -19,15 +19,13 @@ import numpy as np
 from ...typing import Floats
 from ..errors import MessageError, ThresholdError
 from ..questions.factor_info import NUMBERS
-from .values import is_short
+from .values import FEW_VALUES, is_short
 from .workspace import Workspace
 
 BITS = 30.0
 """Of one product: a factor has some 28, and the sum over the records a few more."""
 TOLD = 0.5
 """Which part of a column's values products may tell."""
-FEW = 10
-"""Values of a column that somebody elsewhere may know, such as codes."""
 KEPT = "multiplied"
 TOO_MANY = (
     "columns: a column of 0 and 1 is multiplied by another organization's numbers once for every 60 records, one of many values by any column once for every "
@@ -66,7 +64,7 @@ def check(workspace: Workspace, names: Sequence[str]) -> None:
         _, counts = np.unique(values[workspace.common_order(len(values))], return_counts=True)
         mixed = float(counts @ np.log2(counts.sum() / counts))
         read = "" if station.manifest is None else station.manifest.dictionary
-        most = max(int(TOLD * mixed / BITS), int(len(counts) > FEW))
+        most = max(int(TOLD * mixed / BITS), int(len(counts) > FEW_VALUES))
         digest = hashlib.sha256(json.dumps([asked, read]).encode()).hexdigest()
         if not station.history.questions.multiplies(columns, digest, most):
             raise ThresholdError(TOO_MANY)
