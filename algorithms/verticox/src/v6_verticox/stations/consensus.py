@@ -1,6 +1,7 @@
 """The rounds of solver "admm": the published iteration, with the predictors inside a masked sum.
 
-**Reveals** to the outcome holder: the total linear predictor of every record in every iteration (published: every party's own);
+**Reveals** to the outcome holder: the total linear predictor of every record in every iteration (published: every party's own), of which with the result the
+values of columns of few values follow (so nodes must let single records be predicted);
 to the stations: rho (z - mean predictor) - multiplier, a number for every record that follows the outcome (as published).
 **Assumes** that nobody uses these against the columns; for reproducing the published method, not for sensitive data.
 """

@@ -1,4 +1,4 @@
-"""The rounds of solver "bfgs": the outcome holder sees the total linear predictor of every record, nobody sees a column.
+"""The rounds of solver "bfgs": the outcome holder sees the total linear predictor of every record, and of no column more than follows from it.
 
 Central knows the coefficients and must not be the outcome holder. A station k opens its columns X_k once, less a mask A_k, to the
 outcome holder; central and the dealer know A_k. The outcome holder has residual vectors U (martingale residuals, and the curvature's products
@@ -14,8 +14,9 @@ all the above is taken there. It also enters risks and reciprocals there, masked
 matrix of them on shares, in three rounds, by the last stages of the private solver.
 
 **Reveals** to the outcome holder: the sum of all linear predictors, record by record, at every step; one station's, where only one other station
-has features. To central: the combination (a number a step); X' U, which is gradient and curvature along the steps taken; the information matrix
-where it asks; the baseline hazard at a few times, in steps (`cox.coarse`). To the dealer: nothing.
+has features; with the coefficients of the result, if it has these, the values of columns of few values (so nodes must let single records be predicted).
+To central: the combination (a number a step); X' U, which is gradient and curvature along the steps taken; the information matrix where it asks; the
+baseline hazard at a few times, in steps (`cox.coarse`). To the dealer: nothing.
 **Assumes** that central and the outcome holder do not pool what they see: coefficients and predictors of as many steps as
 columns together give the columns.
 """
